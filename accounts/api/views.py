@@ -1,0 +1,82 @@
+"""`/api/v1/me` and `/api/v1/tokens`."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts import outputs
+from accounts.api.creating import created
+from accounts.api.serializers import MeEdit, MeShown, TokenCreate, TokenMade, TokenShown
+from accounts.models import ApiToken, User
+from accounts.selectors.permissions import held
+from accounts.selectors.tokens import token_find, tokens_of
+from accounts.services.tokens import token_create, token_revoke
+from accounts.services.users import profile_edit
+from core.api import Api, edge_now, found, problems
+from core.paging import query_of
+from core.serializers import validated
+
+
+class Me(Api):
+    """The one who asks."""
+
+    required_scopes = {"retrieve": "any", "partial_update": ("schedules:write", "conversations:write")}
+    queryset = User.objects.none()
+    serializer_class = MeShown
+
+    @extend_schema(operation_id="me_retrieve", responses={200: MeShown, **problems()})
+    def retrieve(self, request: Request) -> Response:
+        """Read who I am here, and what I may do."""
+        return Response(outputs.me_out(request.user, held(request.user)))
+
+    @extend_schema(operation_id="me_partial_update", request=MeEdit, responses={200: MeShown, **problems()})
+    def partial_update(self, request: Request) -> Response:
+        """Change how times and names are shown to me."""
+        user = profile_edit(user=request.user, values=validated(MeEdit, request.data), now=edge_now())
+        return Response(outputs.me_out(user, held(user)))
+
+
+class Tokens(Api):
+    """API tokens of the one who asks. Making and revoking them needs a session: no token begets another."""
+
+    required_scopes = {"list": "any", "create": "session", "destroy": "session"}
+    ordering = ("-created", "public_id")
+    queryset = ApiToken.objects.none()
+    serializer_class = TokenShown
+
+    @extend_schema(responses={200: TokenShown(many=True), **problems()})
+    def list(self, request: Request) -> Response:
+        """List tokens, newest first, without their secrets."""
+        query_of(request)
+        now = edge_now()
+        return self.pages(tokens_of(request.user), lambda page: [outputs.token_out(t, now=now) for t in page])
+
+    @extend_schema(request=TokenCreate, responses={201: TokenMade, **problems(409, 410)})
+    def create(self, request: Request) -> Response:
+        """Make a token. Its secret is in this answer and nowhere else; a replay leaves it out."""
+        now = edge_now()
+        secrets: list[str] = []
+
+        def make(values: dict) -> ApiToken:  # type: ignore[type-arg]
+            token, secret = token_create(user=request.user, now=now, **values)
+            secrets.append(secret)
+            return token
+
+        token, headers = created(
+            request,
+            act="token_create",
+            reads=TokenCreate,
+            make=make,
+            find=lambda public_id: token_find(request.user, public_id),
+            now=now,
+        )
+        shown = outputs.token_out(token, now=now, secret=secrets[0] if secrets else None)
+        return Response({"token": None} | shown, status=201, headers=headers)
+
+    @extend_schema(responses={204: None, **problems(404)})
+    def destroy(self, request: Request, id: str) -> Response:
+        """Revoke a token; it ends at once."""
+        token_revoke(token=found(token_find(request.user, id)), now=edge_now())
+        return Response(status=204)

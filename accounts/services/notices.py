@@ -1,0 +1,33 @@
+"""What people are to be told: written with the event, read by channels later (R3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from accounts.models import Notice
+
+
+def notice_add(
+    *, user_id: int, code: str, params: Mapping[str, Any], subject: str, dedupe_key: str, now: datetime
+) -> None:
+    """Add one notice for `user_id`; a second one with the same `dedupe_key` (to 120 characters) changes nothing.
+
+    `subject` is the public id of what it is about. Runs inside the caller's transaction and never fails it for a
+    duplicate (R15: told once).
+    """
+    row = Notice(
+        user_id=user_id,
+        code=code,
+        params=dict(params),
+        subject=subject,
+        dedupe_key=dedupe_key,
+        created_at=now,
+    )
+    Notice.objects.bulk_create([row], ignore_conflicts=True)
+
+
+def notices_read(*, user_id: int, now: datetime) -> int:
+    """Mark everything `user_id` was told as read; returns how many were unread."""
+    return Notice.objects.filter(user_id=user_id, read_at=None).update(read_at=now)

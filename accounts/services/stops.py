@@ -1,0 +1,26 @@
+"""The global stop: one switch with a reason, for every process (gate row 1)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from accounts.models import GlobalStop, User
+from core.errors import Refusal
+from core.text import graphemes, tidy
+
+MOST_REASON = 300
+
+
+def global_stop_set(*, on: bool, reason: str = "", actor: User | None = None, now: datetime) -> GlobalStop:
+    """Switch the stop; switching it to what it is already changes only the reason.
+
+    What is due stays due, what is queued stays queued (the gate waits). Raises Refusal `too_long` at `reason`.
+    """
+    reason = tidy(reason)
+    if len(reason) > MOST_REASON:
+        raise Refusal.at("reason", "too_long", actual=graphemes(reason), most=MOST_REASON)
+    row, _ = GlobalStop.objects.get_or_create(pk=1)
+    since = row.changed_at if row.on == on and row.changed_at else now
+    row.on, row.reason, row.changed_at, row.changed_by = on, reason if on else "", since, actor
+    row.save(update_fields=["on", "reason", "changed_at", "changed_by"])
+    return row

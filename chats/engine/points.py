@@ -1,0 +1,19 @@
+"""Labelled points of a turn's life, where tests of faults stop or kill this process. Nothing happens in production."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sized
+
+_watcher: Callable[[str], None] | None = None
+
+
+def watch(watcher: Callable[[str], None] | None) -> None:
+    """Call `watcher(label)` at every point from now on; None ends it."""
+    global _watcher  # noqa: PLW0603 - one watcher per process, set before work begins
+    _watcher = watcher
+
+
+def reached(label: str, about: Sized) -> None:
+    """Say that work on `about` passed `label`; silent when it is empty."""
+    if _watcher is not None and len(about):
+        _watcher(label)

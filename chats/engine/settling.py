@@ -1,0 +1,79 @@
+"""Settles what ended, in batches of one transaction each; a batch that fails is tried one by one (R39)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from datetime import datetime
+
+from chats.engine.database import Database
+from chats.engine.points import reached
+from chats.models import Turn
+from chats.services.turns_settle import Ended, turns_settle
+from core import clock
+
+logger = logging.getLogger(__name__)
+
+BATCH = 25
+TRIES = 20  # times a second: a database that is away longer than the lease leaves the turn to recovery
+
+
+class Settling:
+    """A queue of endings. `gone(turn_id)` is called once an ending was written or given up."""
+
+    def __init__(self, database: Database, gone: Callable[[int], None]) -> None:
+        self._database, self._gone = database, gone
+        self._queue: asyncio.Queue[Ended] = asyncio.Queue()
+
+    def add(self, ended: Ended) -> None:
+        """Queue an ending; called on the loop."""
+        self._queue.put_nowait(ended)
+
+    async def finish(self) -> None:
+        """Wait until everything queued was written or given up."""
+        await self._queue.join()
+
+    async def run(self) -> None:
+        """Write endings until cancelled."""
+        while True:
+            ends = [await self._queue.get()]
+            while len(ends) < BATCH and not self._queue.empty():
+                ends.append(self._queue.get_nowait())
+            await self._write(ends)
+            for end in ends:
+                self._gone(end.turn_id)
+                self._queue.task_done()
+
+    async def _write(self, ends: list[Ended]) -> None:
+        try:
+            await self._database(lambda: _settle(ends))
+        except Exception:
+            logger.warning("settling %d turns at once failed; one by one", len(ends), exc_info=True)
+            for end in ends:
+                await self._write_one(end)
+
+    async def _write_one(self, end: Ended) -> None:
+        for _ in range(TRIES):
+            try:
+                await self._database(lambda: _settle([end]))
+            except Exception:
+                logger.exception("turn %s could not be settled yet", end.turn_id)
+                await asyncio.sleep(1)
+            else:
+                return
+
+    def fail_start(self, turn: Turn, now: datetime) -> None:
+        """Settle a turn whose start raised; runs in the database thread. Its lease heals it if this fails as well."""
+        logger.exception("turn %s could not be started", turn.pk)
+        end = Ended(turn.pk, turn.fence, "failed", "", code="internal", certainty="definite")
+        try:
+            turns_settle(ends=[end], now=now)
+        except Exception:
+            logger.exception("turn %s could not be failed", turn.pk)
+
+
+def _settle(ends: list[Ended]) -> None:
+    reached("settling", ends)
+    turns_settle(ends=ends, now=clock.now())
+    reached("settled", ends)

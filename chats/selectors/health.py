@@ -1,0 +1,41 @@
+"""Which worker hosts live: read by supervisors, drains, banners and health."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.db.models import Max
+
+from chats.domain.states import TurnStatus
+from chats.models import Turn, WorkerHost
+
+
+def host_stopping(name: str) -> bool:
+    """Return whether the host was asked to shut down (R30)."""
+    return WorkerHost.objects.filter(name=name, stopped_at__isnull=False).exists()
+
+
+def clock_age(now: datetime) -> float | None:
+    """Return seconds since any clock ticked, or None when none ever did."""
+    last = WorkerHost.objects.aggregate(last=Max("clock_at"))["last"]
+    return max((now - last).total_seconds(), 0.0) if last else None
+
+
+def drain_age(now: datetime) -> float | None:
+    """Return seconds since any drain noted that it lives, or None when none ever did."""
+    last = WorkerHost.objects.aggregate(last=Max("drain_at"))["last"]
+    return max((now - last).total_seconds(), 0.0) if last else None
+
+
+def drains_needed(now: datetime, *, older_than: float) -> bool:
+    """Return whether a turn could have been leased for `older_than` seconds and was not."""
+    since = now - timedelta(seconds=older_than)
+    return Turn.objects.filter(
+        status=TurnStatus.QUEUED, not_before__lte=since, queued_at__lte=since
+    ).exists()
+
+
+def successor_leases(*, host: str, worker: str, since: datetime) -> bool:
+    """Return whether another drain of `host` has leased a turn after `since`."""
+    running = Turn.objects.filter(status=TurnStatus.RUNNING, leased_by__startswith=f"{host}/", leased_at__gt=since)
+    return running.exclude(leased_by=worker).exists()

@@ -1,0 +1,48 @@
+"""The rows of worker hosts: opened and ended by supervisors, read by them to see whether their children move."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.db.models import F
+
+from chats.domain.states import TurnStatus
+from chats.models import Turn, WorkerHost
+from chats.selectors.health import drains_needed
+
+
+def host_open(*, name: str, hostname: str, now: datetime) -> None:
+    """Add the row of a host that starts, and forget hosts that have been silent for a day."""
+    WorkerHost.objects.filter(started_at__lt=now - timedelta(days=1)).exclude(
+        drain_at__gt=now - timedelta(days=1)
+    ).exclude(clock_at__gt=now - timedelta(days=1)).delete()
+    WorkerHost.objects.create(name=name, hostname=hostname[:100], started_at=now)
+
+
+def host_stop(*, name: str, now: datetime) -> None:
+    """Ask the drains of the host to take nothing more and to end (R30); they look once a second."""
+    WorkerHost.objects.filter(name=name).update(stopped_at=now)
+
+
+def host_busy(*, name: str) -> bool:
+    """Return whether turns are leased by drains of the host."""
+    return Turn.objects.filter(status=TurnStatus.RUNNING, leased_by__startswith=f"{name}/").exists()
+
+
+def host_restarted(*, name: str) -> None:
+    """Count a restart of the host's cluster."""
+    WorkerHost.objects.filter(name=name).update(cluster_restarts=F("cluster_restarts") + 1)
+
+
+def clock_silence(*, name: str, now: datetime) -> float | None:
+    """Return seconds since the host's clock ticked; None before the first tick."""
+    ticked = WorkerHost.objects.filter(name=name).values_list("clock_at", flat=True).first()
+    return (now - ticked).total_seconds() if ticked else None
+
+
+def drain_stuck(*, name: str, now: datetime, seconds: float) -> bool:
+    """Return whether work has waited for `seconds` while no drain of the host gave a sign of life for as long."""
+    if not drains_needed(now, older_than=seconds):
+        return False
+    beat = WorkerHost.objects.filter(name=name).values_list("drain_at", flat=True).first()
+    return beat is None or (now - beat).total_seconds() > seconds

@@ -1,0 +1,39 @@
+"""Keep leases alive, and write the text that has come so far. Every write names the fence (R4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+
+from django.conf import settings
+
+from chats.domain.states import TurnStatus
+from chats.models import Turn, WorkerHost
+from chats.services.turns_settle import clean
+from core.db import executemany
+
+
+def leases_renew(*, worker: str, now: datetime) -> dict[int, int]:
+    """Renew every lease of `worker` in one update; return turn id -> fence of those that are still its own."""
+    mine = Turn.objects.filter(leased_by=worker, status=TurnStatus.RUNNING)
+    mine.update(lease_expires_at=now + timedelta(seconds=settings.LEASE_SECONDS))
+    return dict(mine.values_list("pk", "fence"))
+
+
+def stops_requested(*, worker: str) -> dict[int, str]:
+    """Return turn id -> reason of the leased turns that somebody asked to stop."""
+    rows = Turn.objects.filter(leased_by=worker, status=TurnStatus.RUNNING, stop_requested_at__isnull=False)
+    return dict(rows.values_list("pk", "stop_reason"))
+
+
+def text_flush(*, rows: Sequence[tuple[int, int, str]]) -> None:
+    """Write (message id, fence, whole text so far) for a batch of streaming answers."""
+    executemany(
+        "UPDATE chats_message SET text = %s WHERE id = %s AND fence = %s AND state = 'streaming'",
+        [(clean(text, None), message_id, fence) for message_id, fence, text in rows],
+    )
+
+
+def host_beat(*, name: str, now: datetime, columns: Iterable[str]) -> None:
+    """Note that the clock or a drain of host `name` lives; `columns` are of `clock_at`, `drain_at`."""
+    WorkerHost.objects.filter(name=name).update(**dict.fromkeys(columns, now))

@@ -1,0 +1,52 @@
+"""Heal turns whose worker is gone: requeue under a new fence, or settle with what was flushed (Recovery, R40)."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime
+
+from django.db.models import F
+
+from chats.domain.states import TurnStatus
+from chats.models import Message, Turn, TurnAttempt
+from chats.services.turns_settle import Ended, turns_settle
+
+logger = logging.getLogger(__name__)
+
+
+def leases_recover(*, now: datetime, most: int = 100) -> int:
+    """Settle or requeue turns whose lease has expired, least recently examined first; return how many.
+
+    Each in a transaction of its own, so that a row that keeps failing starves nobody (R29); evidence that cannot be
+    read settles nothing (R28). The settle repeats status and fence, so a heartbeat that came first wins.
+    """
+    dead = (
+        Turn.objects.filter(status=TurnStatus.RUNNING, lease_expires_at__lt=now)
+        .order_by(F("examined_at").asc(nulls_first=True), "lease_expires_at")
+        .only("pk", "fence", "stop_requested_at", "stop_reason", "leased_seconds", "leased_at", "deadline_seconds")
+    )
+    healed = 0
+    for turn in list(dead[:most]):
+        Turn.objects.filter(pk=turn.pk).update(examined_at=now)
+        try:
+            healed += bool(turns_settle(ends=[_evidence(turn, now)], now=now))
+        except Exception:
+            logger.exception("turn %s could not be healed", turn.pk)
+    return healed
+
+
+def _evidence(turn: Turn, now: datetime) -> Ended:
+    message = Message.objects.filter(turn=turn, role="assistant").only("text").first()
+    text = message.text if message else ""
+    attempt = TurnAttempt.objects.filter(turn=turn, fence=turn.fence).first()
+    called = attempt is not None and attempt.dispatched_at is not None
+    if turn.stop_requested_at:
+        return Ended(turn.pk, turn.fence, "stopped", text, code=turn.stop_reason, healing=True)
+    spent = turn.leased_seconds + ((now - turn.leased_at).total_seconds() if turn.leased_at else 0)
+    if spent >= turn.deadline_seconds:
+        minutes = {"minutes": round(turn.deadline_seconds / 60)}
+        return Ended(turn.pk, turn.fence, "timed_out", text, code="deadline", params=minutes, healing=True)
+    return Ended(
+        turn.pk, turn.fence, "lost", text, code="worker_lost", certainty="ambiguous" if called else "definite",
+        retryable=True, healing=True,
+    )  # fmt: skip

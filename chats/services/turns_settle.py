@@ -1,0 +1,224 @@
+"""End the lease of a turn: settle it with everything that follows, or queue its next try. One transaction (R3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+
+from chats import lifecycle
+from chats.domain.retry import Failed, Tries, next_try
+from chats.domain.states import TurnStatus
+from chats.models import Conversation, Message, Turn, TurnAttempt
+from core.db import locked
+from core.registry import origin_of
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How the call of one leased turn ended, as the worker saw it.
+
+    `how`: answered, failed, stopped, timed_out or lost. `text` is everything that was written, `chance` in [0, 1)
+    spreads retries. `retry_after` in seconds. `healing`: said by recovery, void if the lease was renewed meanwhile.
+    """
+
+    turn_id: int
+    fence: int
+    how: str
+    text: str
+    code: str = ""
+    detail: str = ""
+    certainty: str = ""
+    retryable: bool = False
+    retry_after: float | None = None
+    cut: bool = False
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    usage_estimated: bool = False
+    model_messages: str = ""
+    library: str = ""
+    chance: float = 0.5
+    healing: bool = False
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+def turns_settle(*, ends: Sequence[Ended], now: datetime) -> set[int]:
+    """Settle or requeue the turns of `ends`; return the ids whose lease was still ours (R4)."""
+    with transaction.atomic():
+        turns = _held(ends)
+        done, again = [], []
+        for end in ends:
+            turn = turns.get(end.turn_id)
+            if turn is None or turn.fence != end.fence or (end.healing and not _lease_over(turn, now)):
+                continue
+            _close_attempt(turn, end, now)
+            if _retry(turn, end, now):
+                again.append(turn.pk)
+            elif _settle(turn, end, now):
+                done.append(turn.pk)
+        settled(done, now=now)
+        requeued(again, now=now)
+    return {*done, *again}
+
+
+def settled(turn_ids: Iterable[int], *, now: datetime) -> None:
+    """Tell the origins of turns that reached a terminal status, inside the caller's transaction."""
+    _tell("settled", turn_ids, now)
+
+
+def requeued(turn_ids: Iterable[int], *, now: datetime) -> None:
+    """Tell the origins of turns that wait for another try, inside the caller's transaction."""
+    _tell("requeued", turn_ids, now)
+
+
+def _tell(what: str, turn_ids: Iterable[int], now: datetime) -> None:
+    ids = list(turn_ids)
+    if not ids:
+        return
+    turns = list(Turn.objects.filter(pk__in=ids).order_by("pk"))
+    for name in {turn.origin for turn in turns}:
+        if room := origin_of(name):
+            getattr(room, what)([turn for turn in turns if turn.origin == name], now=now)
+
+
+def _held(ends: Sequence[Ended]) -> dict[int, Turn]:
+    rows = Turn.objects.filter(pk__in=[end.turn_id for end in ends], status=TurnStatus.RUNNING)
+    return {turn.pk: turn for turn in locked(rows.select_related("agent__model").order_by("pk"))}
+
+
+def _lease_over(turn: Turn, now: datetime) -> bool:
+    return turn.lease_expires_at is not None and turn.lease_expires_at < now
+
+
+def _close_attempt(turn: Turn, end: Ended, now: datetime) -> None:
+    TurnAttempt.objects.filter(turn=turn, fence=end.fence).update(
+        ended_at=now,
+        outcome=end.how,
+        error_code=end.code,
+        error_text=clean(end.detail),
+        certainty=end.certainty,
+        retryable=end.retryable,
+        input_tokens=end.input_tokens,
+        output_tokens=end.output_tokens,
+    )
+
+
+def _retry(turn: Turn, end: Ended, now: datetime) -> bool:
+    if end.how not in ("failed", "lost") or turn.stop_requested_at is not None:
+        return False
+    at = _next_try(turn, end, now)
+    if at is None:
+        return False
+    return lifecycle.release(
+        lifecycle.Fenced(turn.pk, end.fence),
+        now=now,
+        not_before=at,
+        leased_seconds=turn.leased_seconds + _seconds_leased(turn, now),
+        error_code=end.code,
+        error_text=clean(end.detail),
+        **_usage(turn, end),
+    )
+
+
+def _next_try(turn: Turn, end: Ended, now: datetime) -> datetime | None:
+    if end.how == "lost":
+        return _after_loss(turn, end, now)
+    room = origin_of(turn.origin)
+    failed = Failed(
+        code=end.code, certainty=end.certainty, retryable=end.retryable, has_text=bool(end.text),
+        side_effects=turn.side_effects, retry_after=end.retry_after,
+    )  # fmt: skip
+    tries = Tries(
+        attempts=turn.attempts_made,
+        first_dispatched_at=turn.first_dispatched_at or now,
+        window_seconds=turn.retry_window_seconds,
+        until=room.retry_until(turn, now=now) if room else None,
+    )
+    return next_try(failed, tries, now=now, chance=end.chance)
+
+
+def _after_loss(turn: Turn, end: Ended, now: datetime) -> datetime | None:
+    """A lost worker: free before the call, once after it when nothing was written and no effect happened."""
+    if end.certainty == "definite":
+        return now
+    lost = TurnAttempt.objects.filter(turn=turn, outcome="lost", dispatched_at__isnull=False).count()
+    return now if lost <= 1 and not end.text and not turn.side_effects else None
+
+
+def _settle(turn: Turn, end: Ended, now: datetime) -> bool:
+    status, code = _terminal_of(end)
+    moved = lifecycle.settle(
+        lifecycle.Fenced(turn.pk, end.fence),
+        status=status,
+        now=now,
+        error_code=code,
+        error_text=clean(end.detail),
+        error_params=end.params,
+        output_cut=end.cut,
+        leased_seconds=turn.leased_seconds + _seconds_leased(turn, now),
+        **_usage(turn, end),
+    )
+    if moved:
+        _finish_message(turn, end, complete=end.how == "answered")
+        Conversation.objects.filter(pk=turn.conversation_id).update(
+            updated_at=now, unread=True, changes=F("changes") + 1
+        )
+    return moved
+
+
+def _terminal_of(end: Ended) -> tuple[str, str]:
+    if end.how == "answered":
+        return TurnStatus.COMPLETED, "" if end.text.strip() else "empty_answer"
+    if end.how == "stopped":
+        return TurnStatus.STOPPED, end.code or "stopped_by_owner"
+    if end.how == "timed_out":
+        return TurnStatus.FAILED, "deadline"
+    if end.how == "lost":
+        return TurnStatus.FAILED, "worker_lost"
+    return TurnStatus.FAILED, end.code or "internal"
+
+
+def _finish_message(turn: Turn, end: Ended, *, complete: bool) -> None:
+    """Store the answer's final text; an answer without a word leaves no empty bubble behind."""
+    draft = Message.objects.filter(turn=turn, role="assistant", fence=end.fence)
+    if not end.text.strip():
+        draft.delete()
+        return
+    draft.update(
+        text=clean(end.text, None),
+        state="complete" if complete else "partial",
+        model_messages=end.model_messages if complete else "",
+        library=end.library,
+    )
+
+
+def _seconds_leased(turn: Turn, now: datetime) -> float:
+    return max((now - turn.leased_at).total_seconds(), 0.0) if turn.leased_at else 0.0
+
+
+def _usage(turn: Turn, end: Ended) -> dict[str, Any]:
+    model = turn.agent.model
+    fresh = end.input_tokens - end.cached_tokens
+    prices = (model.price_input, model.price_cached or model.price_input, model.price_output)
+    cost = turn.cost
+    if prices[0] is not None or prices[2] is not None:
+        parts = zip((fresh, end.cached_tokens, end.output_tokens), prices, strict=True)
+        cost = (turn.cost or Decimal(0)) + sum(Decimal(n) * (p or Decimal(0)) / 1_000_000 for n, p in parts)
+    return {
+        "input_tokens": turn.input_tokens + end.input_tokens,
+        "cached_tokens": turn.cached_tokens + end.cached_tokens,
+        "output_tokens": turn.output_tokens + end.output_tokens,
+        "usage_estimated": turn.usage_estimated or end.usage_estimated,
+        "cost": cost,
+    }
+
+
+def clean(text: str, most: int | None = 1000) -> str:
+    """Return `text` as every database takes it: no NUL, no lone surrogate, at most `most` characters (R39)."""
+    return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8", "replace")[:most]

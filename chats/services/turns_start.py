@@ -1,0 +1,196 @@
+"""Start leased turns: ask their origins, make conversations, store what the user says, open attempts.
+
+One transaction for a batch; the gate's refusals settle in it without a model call (R16). Afterwards the attempts are
+marked as dispatched in a commit of their own: a worker lost before that called nobody, and its retry is free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from django.db import transaction
+from django.db.models import Max
+
+from agents.runtime.types import Said
+from chats import lifecycle
+from chats.domain.states import TurnStatus
+from chats.models import Conversation, Message, Turn, TurnAttempt
+from chats.services.turns_settle import settled
+from chats.services.turns_stop import close_draft
+from core.db import executemany, locked, sql_instant
+from core.registry import StartPlan, StartRefused, StartWait, origin_of
+
+
+@dataclass(frozen=True)
+class Work:
+    """One started turn: what the drain needs to call the model and to write the answer."""
+
+    turn: Turn
+    fence: int
+    message_id: int
+    attempt_id: int
+    prompt: str
+    seconds_left: float
+    history: tuple[Said, ...] = ()
+
+
+def turns_start(*, turns: Sequence[Turn], now: datetime) -> list[Work]:
+    """Start what may start and return it; the rest is settled or released. Lost leases are left alone."""
+    with transaction.atomic():
+        held = _still_held(turns)
+        answers = _ask_origins(held, now)
+        go = [turn for turn in held if isinstance(answers.get(turn.pk), StartPlan)]
+        _turn_away(held, answers, now)
+        works = _begin(go, answers, now)
+        for name in {turn.origin for turn in go}:
+            if room := origin_of(name):
+                room.started([turn for turn in go if turn.origin == name], now=now)
+    return works
+
+
+def turns_dispatch(*, works: Sequence[Work], now: datetime) -> None:
+    """Commit that the calls of `works` leave now; from here on a lost worker is ambiguous."""
+    TurnAttempt.objects.filter(pk__in=[work.attempt_id for work in works]).update(dispatched_at=now)
+    executemany(
+        "UPDATE chats_turn SET attempts_made = attempts_made + 1,"
+        " first_dispatched_at = COALESCE(first_dispatched_at, %s) WHERE id = %s AND fence = %s",
+        [(sql_instant(now), work.turn.pk, work.fence) for work in works],
+    )
+
+
+def _still_held(turns: Sequence[Turn]) -> list[Turn]:
+    fences = {turn.pk: turn.fence for turn in turns}
+    rows = locked(
+        Turn.objects.filter(pk__in=fences, status=TurnStatus.RUNNING)
+        .select_related("agent__model__provider", "conversation")
+        .order_by("pk")
+    )
+    return [row for row in rows if row.fence == fences[row.pk]]
+
+
+def _ask_origins(held: list[Turn], now: datetime) -> dict[int, StartPlan | StartRefused | StartWait]:
+    answers: dict[int, StartPlan | StartRefused | StartWait] = {}
+    for name in {turn.origin for turn in held}:
+        room = origin_of(name)
+        mine = [turn for turn in held if turn.origin == name]
+        if room is None:
+            raise LookupError(f"no room is registered for turns of origin {name}")
+        answers |= room.start(mine, now=now)
+    return answers
+
+
+def _turn_away(held: list[Turn], answers: dict, now: datetime) -> None:
+    refused = []
+    for turn in held:
+        answer = answers[turn.pk]
+        lease = lifecycle.Fenced(turn.pk, turn.fence)
+        if isinstance(answer, StartWait):
+            lifecycle.release(lease, now=turn.queued_at, not_before=now + timedelta(seconds=answer.seconds))
+        elif isinstance(answer, StartRefused) and lifecycle.settle(
+            lease, status=answer.status, now=now, error_code=answer.reason, error_params=answer.params
+        ):
+            close_draft(turn.pk, now=now)
+            refused.append(turn.pk)
+    settled(refused, now=now)
+
+
+def _begin(go: list[Turn], answers: dict, now: datetime) -> list[Work]:
+    said = _said_before([turn for turn in go if turn.conversation_id is not None])
+    _give_conversations(go, answers, now)
+    drafts = _store_messages(go, answers, now)
+    attempts = TurnAttempt.objects.bulk_create(
+        [
+            TurnAttempt(turn=turn, number=turn.attempts_made + 1, fence=turn.fence, started_at=now)
+            for turn in go
+        ]
+    )
+    executemany(
+        "UPDATE chats_turn SET conversation_id = %s, started_at = COALESCE(started_at, %s) WHERE id = %s AND fence = %s",
+        [(turn.conversation_id, sql_instant(now), turn.pk, turn.fence) for turn in go],
+    )
+    return [
+        Work(
+            turn=turn,
+            fence=turn.fence,
+            message_id=drafts[turn.pk],
+            attempt_id=attempt.pk,
+            prompt=answers[turn.pk].prompt,
+            seconds_left=turn.deadline_seconds - turn.leased_seconds,
+            history=said.get(turn.pk, ()),
+        )
+        for turn, attempt in zip(go, attempts, strict=True)
+    ]
+
+
+def _said_before(turns: list[Turn]) -> dict[int, tuple[Said, ...]]:
+    """Return what other turns of each turn's conversation said, oldest first; nothing for a first turn's retry."""
+    if not turns:
+        return {}
+    own = {turn.conversation_id: turn.pk for turn in turns}
+    said: dict[int, list[Said]] = {turn.pk: [] for turn in turns}
+    rows = Message.objects.filter(conversation__in=own).exclude(state="streaming").order_by("sequence")
+    for row in rows.exclude(turn__in=turns):
+        role: Literal["user", "assistant"] = "assistant" if row.role == "assistant" else "user"
+        said[own[row.conversation_id]].append(Said(role, row.text, row.model_messages or None))
+    return {turn_id: tuple(messages) for turn_id, messages in said.items()}
+
+
+def _give_conversations(go: list[Turn], answers: dict, now: datetime) -> None:
+    new = [turn for turn in go if turn.conversation_id is None]
+    made = Conversation.objects.bulk_create(
+        [
+            Conversation(
+                owner_id=turn.owner_id,
+                project_id=answers[turn.pk].project_id,
+                agent_id=turn.agent_id,
+                title=answers[turn.pk].title,
+                origin=turn.origin,
+                created_at=now,
+                updated_at=now,
+            )
+            for turn in new
+        ]
+    )
+    for turn, conversation in zip(new, made, strict=True):
+        turn.conversation = conversation
+
+
+def _store_messages(go: list[Turn], answers: dict, now: datetime) -> dict[int, int]:
+    """Store each turn's user message and the draft of its answer once; a later attempt takes the draft over."""
+    there = {
+        message.turn_id: message.pk
+        for message in Message.objects.filter(turn__in=[turn.pk for turn in go], role="assistant")
+    }
+    if there:
+        executemany(
+            "UPDATE chats_message SET fence = %s, text = '', state = 'streaming' WHERE id = %s",
+            [(turn.fence, there[turn.pk]) for turn in go if turn.pk in there],
+        )
+    fresh = [turn for turn in go if turn.pk not in there]
+    last = dict(
+        Message.objects.filter(conversation__in=[turn.conversation_id for turn in fresh])
+        .values_list("conversation_id")
+        .annotate(last=Max("sequence"))
+    )
+    rows = []
+    for turn in fresh:
+        sequence = last.get(turn.conversation_id, 0)
+        common = {"conversation_id": turn.conversation_id, "turn": turn, "created_at": now}
+        rows.append(Message(sequence=sequence + 1, role="user", text=answers[turn.pk].prompt, **common))
+        rows.append(
+            Message(
+                sequence=sequence + 2, role="assistant", state="streaming", fence=turn.fence,
+                source=_source(turn), **common,
+            )
+        )  # fmt: skip
+    made = Message.objects.bulk_create(rows)
+    return there | {row.turn_id: row.pk for row in made if row.role == "assistant"}
+
+
+def _source(turn: Turn) -> dict[str, str]:
+    """Name who answers, as it was at that moment: the label stays true when the agent changes later."""
+    model = turn.agent.model
+    return {"kind": model.provider.kind, "model": str(model), "agent": turn.agent.name}

@@ -1,0 +1,78 @@
+"""The clock of a worker host: looks at every whole second of the database's clock. Many may run; none is special."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from datetime import datetime
+
+from django.db import connections
+
+from chats.queue import hint_drain
+from chats.selectors.health import drains_needed
+from chats.services.turns_lease import host_beat
+from core import clock
+from schedules.domain.jumps import JumpGuard
+from schedules.services.firing import due_left, fire_due
+from schedules.services.reconcile import marks_put_back, reconcile
+
+logger = logging.getLogger(__name__)
+
+RECONCILE_SECONDS = 5.0
+ROUNDS = 200  # bounds one tick; what is left is due at the next
+LOCKED_PAUSE = 0.02
+
+
+class Clock:
+    """One ticking loop. `host` names the row that proves it lives."""
+
+    def __init__(self, *, host: str) -> None:
+        self.host = host
+        self.guard = JumpGuard()
+        self.over = threading.Event()
+        self._reconciled = 0.0
+
+    def run(self) -> None:
+        """Tick on each whole second until `over` is set."""
+        while not self.over.is_set():
+            try:
+                now = clock.now()
+                self.tick(now)
+                wait = 1.0 - clock.now().microsecond / 1_000_000
+            except Exception:
+                logger.exception("a tick failed")
+                connections.close_all()
+                wait = 1.0
+            self.over.wait(wait)
+        connections.close_all()
+
+    def tick(self, now: datetime) -> int:
+        """Fire what is due at `now` and heal what needs it; return how many runs were queued."""
+        trusted, jumped = self.guard.look(now, clock.boot_seconds())
+        if not trusted:
+            logger.warning("the clock jumped; nothing is opened until it has stood for a minute")
+            return 0
+        if jumped:
+            marks_put_back(now=now)
+        queued = self._fire(now)
+        if queued:
+            hint_drain()
+        if clock.monotonic() - self._reconciled >= RECONCILE_SECONDS:
+            self._reconciled = clock.monotonic()
+            reconcile(now=now)
+            if drains_needed(now, older_than=1.0):  # R22: a hint that was lost is given again
+                hint_drain()
+        host_beat(name=self.host, now=now, columns=["clock_at"])
+        return queued
+
+    def _fire(self, now: datetime) -> int:
+        queued = 0
+        for _ in range(ROUNDS):
+            fired = fire_due(now=now)
+            queued += fired.queued
+            if fired.queued and queued == fired.queued:
+                hint_drain()  # the first batch need not wait for the last
+            if fired.looked == 0:
+                if fired.held or not due_left(now=now) or self.over.wait(LOCKED_PAUSE):
+                    break
+        return queued

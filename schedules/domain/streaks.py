@@ -1,0 +1,67 @@
+"""What one settled run does to its schedule's counters, and when they block it (R10 to R13). Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from schedules.domain.states import RunKind, RunStatus
+
+# Only these bear on the failure streak; a row that never ran says nothing about whether the schedule works.
+_DECIDING = {RunStatus.SUCCEEDED, RunStatus.EMPTY, RunStatus.FAILED, RunStatus.TIMED_OUT}
+_NOT_THE_OWNERS = {"provider_auth"}  # an operator's to mend (R12)
+
+
+@dataclass(frozen=True)
+class Counters:
+    """`through` is the newest occurrence that has borne on the streak (R10)."""
+
+    succeeded: int
+    reached: int
+    failure_streak: int
+    balance_skip_streak: int
+    through: datetime | None
+
+
+@dataclass(frozen=True)
+class Settled:
+    """One run at its end. `current`: of the schedule's present revision (R11); `reached`: a model was called."""
+
+    kind: str
+    status: str
+    reason: str
+    scheduled_for: datetime
+    current: bool
+    reached: bool
+
+
+def count(counters: Counters, run: Settled) -> Counters:
+    """Return the counters after `run`. Totals take every row once in any order, streaks follow the occurrences."""
+    after = replace(
+        counters,
+        succeeded=counters.succeeded + (run.status == RunStatus.SUCCEEDED),
+        reached=counters.reached - (run.kind == RunKind.SCHEDULED and not run.reached),
+    )
+    if not run.current:
+        return after
+    if run.reached:
+        after = replace(after, balance_skip_streak=0)
+    elif run.reason == "balance":
+        after = replace(after, balance_skip_streak=counters.balance_skip_streak + 1)
+    if run.status not in _DECIDING or (counters.through is not None and run.scheduled_for < counters.through):
+        return after
+    streak = counters.failure_streak
+    if run.status in (RunStatus.SUCCEEDED, RunStatus.EMPTY):
+        streak = 0
+    elif run.reason not in _NOT_THE_OWNERS:
+        streak += 1
+    return replace(after, failure_streak=streak, through=run.scheduled_for)
+
+
+def block_reason(counters: Counters, *, max_failures: int, max_balance_skips: int) -> str:
+    """Return the code that blocks a schedule with these counters, or an empty string (R13)."""
+    if counters.failure_streak >= max_failures:
+        return "too_many_failures"
+    if counters.balance_skip_streak >= max_balance_skips:
+        return "insufficient_balance"
+    return ""

@@ -1,0 +1,105 @@
+"""The only writer of `Run.status`. Each move is one conditional update naming the states it may come from (R2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from chats.models import Turn
+from chats.services.turns_stop import turn_cancel
+from core.db import executemany, sql_instant
+from schedules.domain.states import MOVES, NEVER_RAN, RunStatus
+from schedules.models import Run, Schedule
+
+
+def from_states(status: str) -> list[str]:
+    """Return the states that may move to `status`."""
+    return [state for state, targets in MOVES.items() if status in targets]
+
+
+def opened(
+    schedule: Schedule | None, *, status: str = RunStatus.QUEUED, reason: str = "", now: datetime, **columns: Any
+) -> Run:
+    """Return an unsaved ledger row: the snapshot of the schedule as it is, and `settled_at` when it never runs."""
+    if status != RunStatus.QUEUED and status not in NEVER_RAN:
+        raise ValueError(f"a run is not opened as {status}")
+    snapshot: dict[str, Any] = {}
+    if schedule is not None:
+        snapshot = {
+            "schedule": schedule,
+            "owner_id": schedule.owner_id,
+            "name": schedule.name,
+            "prompt": schedule.prompt,
+            "agent_id": schedule.agent_id,
+            "revision": schedule.revision,
+            "overlap_policy": schedule.overlap_policy,
+            "project_id": schedule.project_id,
+        }
+    settled = None if status == RunStatus.QUEUED else now
+    return Run(status=status, reason=reason, opened_at=now, settled_at=settled, **(snapshot | columns))
+
+
+def insert(runs: list[Run]) -> None:
+    """Store opened runs; a row that exists already raises IntegrityError and undoes the caller's transaction (R1)."""
+    Run.objects.bulk_create(runs)
+
+
+def start(runs: Iterable[Run], *, conversations: dict[int, int], now: datetime) -> None:
+    """Move runs to running as their turns start; `conversations` by run id. The first start's instant stays."""
+    allowed = from_states(RunStatus.RUNNING)
+    marks = ", ".join(["%s"] * len(allowed))
+    executemany(
+        "UPDATE schedules_run SET status = 'running', started_at = COALESCE(started_at, %s), conversation_id = %s"
+        f" WHERE id = %s AND status IN ({marks})",
+        [(sql_instant(now), conversations[run.pk], run.pk, *allowed) for run in runs],
+    )
+
+
+def requeue(run_ids: Iterable[int], *, now: datetime) -> None:
+    """Move running runs back to queued: their turn waits for its next try."""
+    Run.objects.filter(pk__in=list(run_ids), status__in=from_states(RunStatus.QUEUED)).update(status=RunStatus.QUEUED)
+
+
+def settle(run: Run, *, status: str, reason: str, params: dict[str, Any], now: datetime, turn: Turn | None) -> bool:
+    """Move a run to a terminal status, once, with the totals of its turn; false when somebody was first."""
+    totals: dict[str, Any] = {}
+    if turn is not None:
+        totals = {
+            "attempts": turn.attempts_made,
+            "input_tokens": turn.input_tokens,
+            "output_tokens": turn.output_tokens,
+            "cost": turn.cost,
+            "error_text": turn.error_text,
+            "duration_seconds": (now - run.started_at).total_seconds() if run.started_at else None,
+        }
+    return bool(
+        Run.objects.filter(pk=run.pk, status__in=from_states(status)).update(
+            status=status, reason=reason, reason_params=params, settled_at=now, **totals
+        )
+    )
+
+
+def refresh_unstarted(schedule: Schedule, *, now: datetime) -> int:
+    """Give queued runs that never started the schedule's new text, agent, project, deadline and revision (Edit)."""
+    waiting = Run.objects.filter(schedule=schedule, status=RunStatus.QUEUED, started_at__isnull=True)
+    turns = list(waiting.values_list("turn_id", flat=True))
+    changed = waiting.update(
+        name=schedule.name,
+        prompt=schedule.prompt,
+        agent_id=schedule.agent_id,
+        project_id=schedule.project_id,
+        revision=schedule.revision,
+    )
+    columns: dict[str, Any] = {"agent_id": schedule.agent_id, "retry_window_seconds": schedule.retry_window_seconds}
+    if schedule.deadline_seconds:
+        columns["deadline_seconds"] = schedule.deadline_seconds
+    Turn.objects.filter(pk__in=turns, status="queued", started_at__isnull=True).update(**columns)
+    return changed
+
+
+def cancel_unstarted(schedule: Schedule, *, reason: str, now: datetime) -> int:
+    """Cancel queued runs that never started, with their turns; return how many. `reason`: paused, deleted, ..."""
+    waiting = Run.objects.filter(schedule=schedule, status=RunStatus.QUEUED, started_at__isnull=True)
+    turns = [turn_id for turn_id in waiting.values_list("turn_id", flat=True) if turn_id is not None]
+    return sum(turn_cancel(turn_id=turn_id, reason=reason, now=now) for turn_id in turns)

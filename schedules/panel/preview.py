@@ -1,0 +1,68 @@
+"""The sentence and the next occurrences under the frequency, as their template shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from core.errors import Refusal
+from core.human import Reader, say
+from schedules.inputs.form import form_to_body
+from schedules.services.preview import schedule_preview
+
+View = dict[str, Any]
+
+_BY_CLOCK = ("clock_shifted", "clock_repeated", "clock_skipped")
+
+
+def preview_of_post(*, owner: User, post: QueryDict, reader: Reader) -> View:
+    """Return the preview of what the dialog says now."""
+    body = form_to_body(post)
+    return preview_view(owner=owner, cadence=body.get("cadence") or {}, zone=body.get("zone"), reader=reader)
+
+
+def preview_view(*, owner: User, cadence: Mapping[str, Any], zone: str | None, reader: Reader, count: int = 5) -> View:
+    """Return sentence, rows and notes; or what is wrong, with its code."""
+    body: View = {"cadence": dict(cadence), "count": count} | ({"zone": zone} if zone else {})
+    try:
+        found = schedule_preview(owner=owner, body=body, now=reader.now)
+    except Refusal as refusal:
+        wrong = refusal.fields or [refusal]
+        return {"errors": [{"code": error.code, "text": say(error.code, error.params)} for error in wrong]}
+    return shown(found, reader, zone or owner.zone)
+
+
+def shown(found: Mapping[str, Any], reader: Reader, zone: str) -> View:
+    """Lay out a preview: each note at the row it concerns, the rest below."""
+    warnings = list(found["warnings"])
+    rows = [_row(occurrence, reader, zone) for occurrence in found["occurrences"]]
+    for row in rows:
+        row["notes"] = [note for note in warnings if note["code"] in _BY_CLOCK and _concerns(note, row)]
+    placed = [note for row in rows for note in row["notes"]]
+    rest = [note for note in warnings if note not in placed]
+    return {"description": found["description"], "rows": rows, "warnings": rest}
+
+
+def _row(occurrence: Mapping[str, Any], reader: Reader, zone: str) -> View:
+    at = datetime.fromisoformat(str(occurrence["at"]))
+    there = reader.in_zone(zone)
+    away = reader.away(at)
+    if reader.zone != zone and reader.at(at) != there.at(at):
+        away = _("%(away)s · %(mine)s yours") % {"away": away, "mine": reader.at(at)}
+    return {
+        "instant": str(occurrence["at"]),
+        "day": there.day_short(at),
+        "at": there.stamp(at, there.at(at)),
+        "away": away,
+        "shifted": occurrence["shifted"],
+        "skipped": occurrence.get("skipped", False),
+    }
+
+
+def _concerns(note: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
+    return bool(note.get("at")) and note.get("at") == row["instant"]

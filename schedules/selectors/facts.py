@@ -1,0 +1,179 @@
+"""Fills the gate's facts, in bulk: some ten queries however many schedules are due. All of it database reads (R8)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count
+
+from accounts.domain.limits import Limits
+from accounts.models import User
+from accounts.selectors.limits import limits_for
+from accounts.selectors.permissions import permitted
+from accounts.selectors.stops import Stop, global_stop
+from agents.domain.facts import AgentFacts
+from agents.selectors import agent_facts
+from chats.domain.admission import AdmissionFacts
+from projects.domain.destination import Policy, resolve_destination
+from projects.selectors import ProjectFacts, policies_for, project_facts
+from schedules.domain.cadence import CadenceError, stored_cadence, zone_of
+from schedules.domain.gate import Facts
+from schedules.domain.states import UNFINISHED, RunKind
+from schedules.models import Run, Schedule
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What many decisions at one instant have in common, read once."""
+
+    stop: Stop | None
+    active: set[int]
+    permitted: set[int]
+    limits: dict[int, Limits]
+    policies: dict[int, Policy]
+    agents: dict[int, AgentFacts]
+    projects: dict[int, ProjectFacts]
+    unfinished: dict[int, int]
+
+
+def shared_facts(
+    *, owners: Collection[int], agents: Collection[int], projects: Collection[int], schedules: Collection[int] = ()
+) -> Shared:
+    """Read everything the gate asks about these owners, agents, projects and schedules."""
+    policies = policies_for(owners)
+    pins = {policy.pin_id for policy in policies.values() if policy.pin_id is not None}
+    return Shared(
+        stop=global_stop(),
+        active=set(User.objects.filter(pk__in=owners, is_active=True).values_list("pk", flat=True)),
+        permitted=permitted(owners, "use_schedules"),
+        limits=limits_for(owners),
+        policies=policies,
+        agents=agent_facts(agents),
+        projects=project_facts({*projects, *pins}),
+        unfinished=_unfinished(schedules),
+    )
+
+
+def shared_for(schedules: Iterable[Schedule]) -> Shared:
+    """Read what the gate asks about `schedules`."""
+    rows = list(schedules)
+    return shared_facts(
+        owners={s.owner_id for s in rows},
+        agents={s.agent_id for s in rows},
+        projects={s.project_id for s in rows if s.project_id is not None},
+        schedules=[s.pk for s in rows if s.pk],
+    )
+
+
+def _unfinished(schedules: Collection[int]) -> dict[int, int]:
+    if not schedules:
+        return {}
+    rows = Run.objects.filter(schedule__in=schedules, settled_at__isnull=True, status__in=UNFINISHED)
+    return dict(rows.values_list("schedule_id").annotate(n=Count("pk")))
+
+
+def destination_of(schedule: Schedule, shared: Shared) -> tuple[int | None, str]:
+    """Return where the schedule files now, and a code when that is gone or not the owner's (P8)."""
+    found = resolve_destination(schedule.project_id, shared.policies[schedule.owner_id])
+    if found.source == "pin" and found.project_id is None:
+        return None, "project_deleted"
+    return found.project_id, project_problem(found.project_id, schedule.owner_id, shared)
+
+
+def project_problem(project_id: int | None, owner_id: int, shared: Shared) -> str:
+    """Return `project_deleted` for a project that is gone or somebody else's, else nothing."""
+    if project_id is None:
+        return ""
+    project = shared.projects.get(project_id)
+    fine = project is not None and not project.deleted and project.owner_id == owner_id
+    return "" if fine else "project_deleted"
+
+
+def cadence_problem(schedule: Schedule) -> tuple[str, dict[str, Any]]:
+    """Return the code that says why the stored rule cannot be computed, with its parameters, or nothing."""
+    try:
+        zone_of(schedule.zone)
+        stored_cadence(schedule.cadence)
+    except CadenceError as error:
+        return error.code, dict(error.params)
+    return "", {}
+
+
+def admission_facts(owner_id: int, agent_id: int, shared: Shared) -> AdmissionFacts:
+    """Return what admission asks about an owner and an agent."""
+    return AdmissionFacts(
+        owner_id=owner_id,
+        owner_active=owner_id in shared.active,
+        stopped=shared.stop is not None,
+        stop_reason=shared.stop.reason if shared.stop else "",
+        deleting=False,
+        agent=shared.agents.get(agent_id),
+    )
+
+
+def schedule_facts(
+    schedule: Schedule, shared: Shared, *, kind: str = RunKind.SCHEDULED, unfinished: int = 0, serial: bool = False
+) -> Facts:
+    """Return the facts for a fire, a manual run or a write of `schedule`."""
+    project_id, project_error = destination_of(schedule, shared)
+    cadence_error, cadence_params = cadence_problem(schedule)
+    limits = shared.limits[schedule.owner_id]
+    return Facts(
+        admission=admission_facts(schedule.owner_id, schedule.agent_id, shared),
+        kind=kind,
+        feature_enabled=limits.enabled,
+        permitted=schedule.owner_id in shared.permitted,
+        deleting=schedule.deleting_at is not None,
+        enabled=schedule.enabled,
+        blocked=bool(schedule.blocked_reason),
+        cadence_error=cadence_error,
+        cadence_params=cadence_params,
+        min_gap_seconds=schedule.min_gap_seconds,
+        floor_seconds=limits.min_interval_seconds,
+        require_project=shared.policies[schedule.owner_id].required,
+        project_id=project_id,
+        project_error=project_error,
+        overlap=schedule.overlap_policy,
+        serial=serial,
+        unfinished=shared.unfinished.get(schedule.pk, 0) + unfinished,
+    )
+
+
+def run_facts(runs: Iterable[Run], *, now: datetime) -> dict[int, Facts]:
+    """Return the facts at `start` by run id: the recorded destination of each, under today's rules (P11)."""
+    rows = list(runs)
+    shared = shared_facts(
+        owners={run.owner_id for run in rows},
+        agents={run.agent_id for run in rows},
+        projects={run.project_id for run in rows if run.project_id is not None},
+    )
+    return {run.pk: _run_facts(run, shared) for run in rows}
+
+
+def _run_facts(run: Run, shared: Shared) -> Facts:
+    schedule = run.schedule
+    return Facts(
+        admission=admission_facts(run.owner_id, run.agent_id, shared),
+        kind=run.kind,
+        feature_enabled=shared.limits[run.owner_id].enabled,
+        permitted=run.owner_id in shared.permitted,
+        deleting=schedule is not None and schedule.deleting_at is not None,
+        enabled=schedule is None or schedule.enabled or run.started_at is not None,
+        blocked=schedule is not None and bool(schedule.blocked_reason) and run.started_at is None,
+        require_project=shared.policies[run.owner_id].required and run.project_recorded,
+        project_id=run.project_id,
+        project_error=project_problem(run.project_id, run.owner_id, shared),
+    )
+
+
+def names_by_schedule(runs: Iterable[Run]) -> dict[int, list[Run]]:
+    """Group runs by their schedule, in the order given."""
+    grouped: dict[int, list[Run]] = defaultdict(list)
+    for run in runs:
+        if run.schedule_id is not None:
+            grouped[run.schedule_id].append(run)
+    return dict(grouped)

@@ -1,0 +1,213 @@
+"""The bodies that create, edit and preview a schedule (wire.md, Schedule): one serializer for API and form.
+
+It stands with the services because a create is looked up by its key before it is validated, and is part of the
+OpenAPI document through the API's annotations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+from django.conf import settings
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+
+from core.errors import FieldError
+from core.problems import field_errors
+from core.serializers import (
+    AmountField,
+    FlagField,
+    IdField,
+    InstantField,
+    ListOf,
+    StrictSerializer,
+    TextField,
+    WholeField,
+    WordField,
+    refuse,
+)
+from schedules.domain import choices
+from schedules.domain.states import Misfire, Overlap
+
+CADENCE_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "description": "Its kind and exactly the fields of that kind.",
+    "properties": {
+        "kind": {
+            "type": "string",
+            "enum": [
+                "once", "hourly", "daily", "weekdays", "weekly", "monthly", "yearly", "interval", "cron", "rrule",
+            ],
+        },
+        "at": {"type": "string"},
+        "minute": {"type": "integer"},
+        "time": {"type": "string"},
+        "days": {"type": "array", "items": {"type": "string"}},
+        "every": {"type": "integer"},
+        "unit": {"type": "string"},
+        "anchor": {"type": "string"},
+        "day": {"oneOf": [{"type": "integer"}, {"type": "string", "enum": ["last"]}]},
+        "nth": {"oneOf": [{"type": "integer"}, {"type": "string", "enum": ["last"]}]},
+        "weekday": {"type": "string"},
+        "month": {"type": "integer"},
+        "expression": {"type": "string"},
+        "dtstart": {"type": "string"},
+        "rule": {"type": "string"},
+    },
+    "required": ["kind"],
+}  # fmt: skip
+
+
+@extend_schema_field(CADENCE_SCHEMA)
+class CadenceField(serializers.JSONField):
+    """The cadence as sent; what it means is the domain's to say."""
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        if not isinstance(data, dict):
+            raise refuse("wrong_type", expected="an object")
+        return data
+
+
+class DateField(serializers.DateField):
+    """A local date as text, kept as text."""
+
+    def to_internal_value(self, value: Any) -> str:
+        if isinstance(value, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", value, re.ASCII):
+            try:
+                return date.fromisoformat(value).isoformat()
+            except ValueError:
+                pass
+        raise refuse("wrong_type", expected="a date such as 2026-12-24")
+
+    def to_representation(self, value: Any) -> str:
+        return str(value)
+
+
+class DatesField(ListOf):
+    """Dates, each once and in order, so that the same set is always the same list."""
+
+    def to_internal_value(self, data: Any) -> list[str]:
+        return sorted(set(super().to_internal_value(data)))
+
+
+class TargetField(WordField):
+    """Where its runs are said: in a new conversation each."""
+
+    def to_internal_value(self, data: Any) -> str:
+        if data != "new":
+            raise refuse("conversation_not_found")
+        return "new"
+
+
+@extend_schema_field({"type": "null"})
+class GoalField(IdField):
+    """No goal."""
+
+    def to_internal_value(self, data: Any) -> str:
+        raise refuse("choice_unknown", choices="null")
+
+
+class RetentionBody(StrictSerializer):
+    """How many of its conversations are kept: all, the last `n`, or those of the last `n` days."""
+
+    keep = WordField(choices=choices.KEEP)
+    n = WholeField(least=1, most=choices.MOST_KEPT, required=False, allow_null=True)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        keep, number = _member(attrs, "keep"), attrs.get("n")
+        if keep == "all":
+            if number is not None:
+                raise ValidationError({"n": refuse("unknown_field", name="n").detail})
+            return {"keep": keep}
+        if number is None:
+            raise ValidationError({"n": refuse("required").detail})
+        return {"keep": keep, "n": number}
+
+
+class NotifyBody(StrictSerializer):
+    """When its owner is told, and where; channels that are not sent are the usual ones."""
+
+    on = WordField(choices=choices.NOTIFY_ON)
+    channels = ListOf(child=WordField(choices=choices.CHANNELS), most=20, required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        named = attrs.get("channels", choices.DEFAULT_NOTIFY["channels"])
+        return {"on": _member(attrs, "on"), "channels": [name for name in choices.CHANNELS if name in named]}
+
+
+def _member(attrs: Mapping[str, Any], name: str) -> Any:
+    """Return a member that is needed also when the body around it is partial."""
+    if name not in attrs:
+        raise ValidationError({name: refuse("required").detail})
+    return attrs[name]
+
+
+class ScheduleBody(StrictSerializer):
+    """A schedule as a client writes it. A create needs name, prompt, agent and cadence; an edit needs nothing."""
+
+    name = TextField(most=200, stored=1_000)
+    prompt = TextField(most=32_000)
+    agent = IdField()
+    project = IdField(required=False, allow_null=True)
+    cadence = CadenceField()
+    zone = TextField(most=64, required=False)
+    until = InstantField(required=False, allow_null=True)
+    max_runs = WholeField(least=1, most=choices.MOST_RUNS, required=False, allow_null=True)
+    skip_dates = DatesField(child=DateField(), most=choices.MOST_SKIP_DATES, required=False)
+    enabled = FlagField(required=False)
+    target = TargetField(choices=("new",), required=False)
+    overlap_policy = WordField(choices=[policy.value for policy in Overlap], required=False)
+    misfire_policy = WordField(choices=[policy.value for policy in Misfire], required=False)
+    misfire_grace_seconds = WholeField(least=0, most=choices.MOST_GRACE_SECONDS, required=False)
+    approval_ttl_seconds = WholeField(
+        least=choices.LEAST_APPROVAL_SECONDS, most=choices.MOST_APPROVAL_SECONDS, required=False
+    )
+    hold_on_approval = FlagField(required=False)
+    deadline_seconds = WholeField(
+        least=choices.LEAST_DEADLINE_SECONDS, most=settings.MAX_DEADLINE_SECONDS, required=False, allow_null=True
+    )
+    retry_window_seconds = WholeField(least=0, most=choices.MOST_RETRY_WINDOW_SECONDS, required=False)
+    goal = GoalField(required=False, allow_null=True)
+    monthly_budget = AmountField(required=False, allow_null=True)
+    retention = RetentionBody(required=False)
+    notify = NotifyBody(required=False)
+
+
+class PreviewBody(StrictSerializer):
+    """A cadence to be shown before it is saved; `after` stands for now."""
+
+    cadence = CadenceField()
+    zone = TextField(most=64, required=False)
+    after = InstantField(required=False)
+    count = WholeField(least=1, most=50, required=False)
+
+
+class SkipNextBody(StrictSerializer):
+    """The occurrence to leave out, named so that a late press cannot leave out another."""
+
+    scheduled_for = InstantField()
+
+
+def body_read(
+    kind: type[StrictSerializer], data: Mapping[str, Any], *, partial: bool
+) -> tuple[dict[str, Any], list[FieldError]]:
+    """Return the values that fit and the refusals of all others, so that later questions can be asked as well.
+
+    Raises nothing; with `partial` what is not sent is left out.
+    """
+    fields = kind(partial=partial).fields
+    values: dict[str, Any] = {}
+    errors: list[FieldError] = []
+    for name, field in fields.items():
+        try:
+            values[name] = field.run_validation(data.get(name, serializers.empty))
+        except serializers.SkipField:
+            continue
+        except ValidationError as error:
+            errors += field_errors(error.detail, name)
+    errors += [FieldError(str(name), "unknown_field", {"name": str(name)}) for name in data if name not in fields]
+    return values, errors

@@ -1,0 +1,49 @@
+"""What `projects` asks about the schedules that file into its projects; registered at start-up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db.models import Count, QuerySet
+
+from accounts.models import User
+from projects.models import ChatProject
+from schedules.models import Run, Schedule
+from schedules.services.editing import schedule_edit
+
+MOST_NAMES = 50
+
+
+class ScheduleFiling:
+    """The room `schedules` of `core.registry.ProjectHolder`."""
+
+    def counts(self, project_ids: Sequence[int]) -> dict[int, int]:
+        rows = _filed(project_ids).values_list("project_id").annotate(n=Count("pk"))
+        return dict(rows)
+
+    def names(self, project_id: int) -> list[str]:
+        return list(_filed([project_id]).order_by("name", "id").values_list("name", flat=True)[:MOST_NAMES])
+
+    def project_going(self, project_id: int, *, moves: bool, move_to: int | None, now: datetime) -> None:
+        """Edit each schedule as its owner would; what is left behind is refused and blocked at its next fire (P8)."""
+        if not moves:
+            return
+        target = ChatProject.objects.get(pk=move_to).public_id if move_to is not None else None
+        filed = _filed([project_id]).select_related("owner", "agent__model__provider", "project")
+        for schedule in filed.order_by("pk"):
+            schedule_edit(schedule=schedule, body={"project": target}, now=now)
+
+
+def used_schedules(owner: User) -> int:
+    """Return how many schedules count for the cap: paused and blocked ones do, completed ones do not."""
+    return Schedule.objects.filter(owner=owner, deleting_at=None, completed_at=None).count()
+
+
+def run_ids(turn_ids: Sequence[int]) -> dict[int, str]:
+    """Return the public id of the run that caused each turn, for `core.registry.register_run_ids`."""
+    return dict(Run.objects.filter(turn__in=list(turn_ids)).values_list("turn_id", "public_id"))
+
+
+def _filed(project_ids: Sequence[int]) -> QuerySet[Schedule]:
+    return Schedule.objects.filter(project__in=list(project_ids), deleting_at=None)

@@ -1,0 +1,142 @@
+"""Turn what is due into runs: claim, plan, ask the gate, open, advance; one transaction per batch (R20)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+
+from accounts.selectors.stops import global_stop
+from chats.models import Turn
+from core.db import executemany, locked, sql_instant
+from schedules import lifecycle
+from schedules.models import Schedule
+from schedules.selectors.facts import Shared, shared_for
+from schedules.services.isolate import isolate
+from schedules.services.origin import tell_blocked, tell_settled
+from schedules.services.planning import Waits, plan_schedule
+from schedules.services.replacing import schedule_clear
+from schedules.services.rows import Plan
+
+logger = logging.getLogger(__name__)
+BATCH = 200
+
+
+@dataclass(frozen=True)
+class Fired:
+    """`looked`: due schedules seen; `queued`: runs that wait for a worker now; `held`: everything is on hold."""
+
+    looked: int
+    queued: int
+    held: bool = False
+
+
+def fire_due(*, now: datetime, most: int = BATCH) -> Fired:
+    """Open a run for every due occurrence of at most `most` schedules, oldest due first.
+
+    Under the global stop nothing is written and what is due stays due (gate row 1). One schedule that raises is
+    isolated: the batch is undone and each is fired alone (R21).
+    """
+    if global_stop() is not None:
+        return Fired(0, 0, held=True)
+    ids: list[int] = []
+    try:
+        with transaction.atomic():
+            schedules = _claim(now, most)
+            ids = [schedule.pk for schedule in schedules]
+            return Fired(len(schedules), _fire(schedules, now))
+    except Exception:
+        logger.exception("firing %d schedules at once failed; each alone", len(ids))
+        return Fired(len(ids), sum(_fire_alone(pk, now) for pk in ids))
+
+
+def due_left(*, now: datetime) -> bool:
+    """Return whether anything is still due: rows that a settle held locked for a moment are looked at again."""
+    return Schedule.objects.filter(next_run_at__lte=now).exists()
+
+
+def _claim(now: datetime, most: int) -> list[Schedule]:
+    due = Schedule.objects.filter(next_run_at__lte=now).select_related("agent").order_by("next_run_at", "pk")
+    return list(locked(due, skip_locked=True)[:most])
+
+
+def _fire(schedules: Sequence[Schedule], now: datetime) -> int:
+    if not schedules:
+        return 0
+    shared = shared_for(schedules)
+    plans = [_planned(schedule, shared, now) for schedule in schedules]
+    return _write([plan for plan in plans if plan is not None], now)
+
+
+def _planned(schedule: Schedule, shared: Shared, now: datetime) -> Plan | None:
+    try:
+        return plan_schedule(schedule, shared, now=now)
+    except Waits:
+        return None
+    except Exception as error:
+        logger.exception("schedule %s could not be planned", schedule.public_id)
+        return isolate(schedule, error, now=now)
+
+
+def _fire_alone(pk: int, now: datetime) -> int:
+    try:
+        with transaction.atomic():
+            return _fire(list(locked(Schedule.objects.filter(pk=pk, next_run_at__lte=now))), now)
+    except Exception as error:
+        logger.exception("schedule %d could not be fired", pk)
+        with transaction.atomic():
+            schedule = Schedule.objects.filter(pk=pk, next_run_at__lte=now).first()
+            put_off = isolate(schedule, error, now=now) if schedule else None
+            return _write([put_off], now) if put_off else 0
+
+
+def _write(plans: Sequence[Plan], now: datetime) -> int:
+    for plan in plans:
+        if plan.replace:
+            schedule_clear(plan.schedule, now=now)
+    pairs = [pair for plan in plans for pair in zip(plan.runs, plan.turns, strict=True)]
+    turns = Turn.objects.bulk_create([turn for _, turn in pairs if turn is not None])
+    made = iter(turns)
+    for run, turn in pairs:
+        if turn is not None:
+            run.turn = next(made)
+    lifecycle.insert([run for run, _ in pairs])
+    _advance(plans)
+    for plan in plans:
+        if plan.block and lifecycle.block(plan.schedule, reason=plan.block[0], params=plan.block[1], now=now):
+            tell_blocked(plan.schedule, now=now)
+    ended = [(plan.schedule, run) for plan in plans for run in plan.runs if run.settled_at is not None]
+    lifecycle.show_last([run for _, run in ended])
+    for schedule, run in ended:
+        tell_settled(schedule, run, now=now)
+    return len(turns)
+
+
+def _advance(plans: Sequence[Plan]) -> None:
+    executemany(
+        "UPDATE schedules_schedule SET planned_through = %s, next_run_at = %s, next_occurrence_at = %s,"
+        " completed_at = %s, reached_count = reached_count + %s, look_failures = %s, look_error = %s WHERE id = %s",
+        [
+            (
+                sql_instant(columns["planned_through"]), sql_instant(columns["next_run_at"]),
+                sql_instant(columns["next_occurrence_at"]), sql_instant(columns["completed_at"]),
+                plan.counted, columns["look_failures"], columns["look_error"], plan.schedule.pk,
+            )
+            for plan in plans
+            for columns in [_all_columns(plan)]
+        ],
+    )  # fmt: skip
+    for plan in plans:  # P9: only over the revision that this fire read, and never an owner's edit
+        if "project_id" in plan.columns:
+            Schedule.objects.filter(pk=plan.schedule.pk, revision=plan.schedule.revision).update(
+                project_id=plan.columns["project_id"]
+            )
+
+
+def _all_columns(plan: Plan) -> dict:
+    names = ("planned_through", "next_run_at", "next_occurrence_at", "completed_at")
+    kept = {name: getattr(plan.schedule, name) for name in names}
+    return kept | {"look_failures": 0, "look_error": ""} | plan.columns

@@ -1,0 +1,169 @@
+"""The room of turns that runs caused: asked at start, told at every move. Registered with `core.registry` at start-up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from accounts.selectors.limits import limits_for
+from accounts.services.notices import notice_add
+from chats.domain.states import TurnStatus
+from chats.models import Message, Turn
+from core.db import locked
+from core.errors import sentence
+from core.registry import StartPlan, StartRefused, StartWait
+from schedules import lifecycle
+from schedules.domain.cadence import zone_of
+from schedules.domain.gate import Decision, Moment, decide
+from schedules.domain.outcome import run_status
+from schedules.domain.states import RunKind
+from schedules.domain.streaks import Counters, Settled, block_reason, count
+from schedules.domain.title import asked_for, fill, moment_words, title_of, variables
+from schedules.models import Run, Schedule
+from schedules.selectors.facts import run_facts
+
+WAIT_SECONDS = 5.0
+_TELL = {"failed", "timed_out", "interrupted", "expired", "refused", "missed"}
+
+
+class ScheduleOrigin:
+    """What `chats` needs of a turn whose origin is a run."""
+
+    def start(self, turns: Sequence[Turn], *, now: datetime) -> dict[int, StartPlan | StartRefused | StartWait]:
+        """Ask the gate for each turn (moment `start`); a refusal settles the run alone, its schedule is fine."""
+        runs = {run.turn_id: run for run in _runs(turns)}
+        facts = run_facts(runs.values(), now=now)
+        return {turn.pk: _answer(turn, runs[turn.pk], decide(facts[runs[turn.pk].pk], Moment.START)) for turn in turns}
+
+    def started(self, turns: Sequence[Turn], *, now: datetime) -> None:
+        """Move the runs to running and show them on their cards."""
+        runs = _runs(turns)
+        conversations = {turn.pk: turn.conversation_id for turn in turns}
+        lifecycle.start(runs, conversations={run.pk: conversations[run.turn_id] for run in runs}, now=now)
+        lifecycle.show_last(runs)
+
+    def requeued(self, turns: Sequence[Turn], *, now: datetime) -> None:
+        """Move the runs back to queued."""
+        lifecycle.requeue([run.pk for run in _runs(turns)], now=now)
+
+    def settled(self, turns: Sequence[Turn], *, now: datetime) -> None:
+        """Settle the runs with everything that follows: counters, card, block, notices (R3)."""
+        by_turn = {turn.pk: turn for turn in turns}
+        runs = _runs(turns)
+        ids = {run.schedule_id for run in runs if run.schedule_id is not None}
+        schedules = {s.pk: s for s in locked(Schedule.objects.filter(pk__in=ids).order_by("pk"))}
+        limits = limits_for({run.owner_id for run in runs})
+        done = [run for run in runs if _settle_one(run, by_turn[run.turn_id], now)]
+        for run in done:
+            if schedule := schedules.get(run.schedule_id or 0):
+                follow(schedule, run, limits=limits[run.owner_id], now=now)
+        lifecycle.show_last(done)
+
+    def retry_until(self, turn: Turn, *, now: datetime) -> datetime | None:
+        """Return the instant at which the schedule's next occurrence is due: no retry starts from there on."""
+        found = Run.objects.filter(turn=turn).values_list("kind", "schedule__next_run_at").first()
+        return found[1] if found and found[0] == RunKind.SCHEDULED else None
+
+
+def _runs(turns: Sequence[Turn]) -> list[Run]:
+    rows = Run.objects.filter(turn__in=[turn.pk for turn in turns])
+    return list(rows.select_related("schedule", "owner").order_by("scheduled_for", "pk"))
+
+
+def _answer(turn: Turn, run: Run, decision: Decision) -> StartPlan | StartRefused | StartWait:
+    if decision.verdict == "wait":
+        return StartWait(WAIT_SECONDS)
+    if decision.verdict == "go":
+        zone = zone_of(run.schedule.zone if run.schedule else run.owner.zone)
+        title = turn.conversation.title if turn.conversation else title_of(run.name, run.scheduled_for, zone)
+        return StartPlan(title=title, project_id=run.project_id, prompt=prompt_of(run))
+    if turn.attempts_made and turn.error_code:
+        # A retry that is refused ends with the error of its last attempt (Run and turn move together).
+        return StartRefused(TurnStatus.FAILED, turn.error_code, turn.error_params)
+    return StartRefused(TurnStatus.CANCELLED, decision.reason, decision.params)
+
+
+def prompt_of(run: Run) -> str:
+    """Return the run's prompt with its variables resolved for the occurrence, in the schedule's zone."""
+    asked = asked_for(run.prompt)
+    if not asked:
+        return run.prompt
+    zone = zone_of(run.schedule.zone if run.schedule else run.owner.zone)
+    values = variables(run.scheduled_for, zone)
+    if asked & {"last_run", "last_answer"}:
+        before = Run.objects.filter(schedule=run.schedule_id, started_at__isnull=False).exclude(pk=run.pk)
+        last = before.filter(scheduled_for__lt=run.scheduled_for).order_by("-scheduled_for").first()
+        values["last_run"] = moment_words(last.scheduled_for, zone) if last else "never"
+        values["last_answer"] = _last_answer(run) if "last_answer" in asked else ""
+    return fill(run.prompt, values)
+
+
+def _last_answer(run: Run) -> str:
+    answers = Message.objects.filter(
+        turn__run__schedule=run.schedule_id, turn__run__scheduled_for__lt=run.scheduled_for, role="assistant"
+    ).exclude(state="streaming")
+    return answers.order_by("-turn__run__scheduled_for").values_list("text", flat=True).first() or ""
+
+
+def _settle_one(run: Run, turn: Turn, now: datetime) -> bool:
+    status = run_status(turn.status, turn.error_code)
+    reason = "output_limit" if turn.output_cut and not turn.error_code else turn.error_code
+    if not lifecycle.settle(run, status=status, reason=reason, params=turn.error_params, now=now, turn=turn):
+        return False
+    run.refresh_from_db(fields=["status", "reason", "reason_params", "settled_at"])
+    return True
+
+
+def follow(schedule: Schedule, run: Run, *, limits: Any, now: datetime) -> None:
+    """Write what a settled run does to its schedule; the caller holds the schedule's row (R10 to R15)."""
+    before = Counters(
+        succeeded=schedule.succeeded_count,
+        reached=schedule.reached_count,
+        failure_streak=schedule.failure_streak,
+        balance_skip_streak=schedule.balance_skip_streak,
+        through=schedule.streak_through,
+    )
+    end = Settled(
+        kind=run.kind,
+        status=run.status,
+        reason=run.reason,
+        scheduled_for=run.scheduled_for,
+        current=run.revision == schedule.revision,
+        reached=run.started_at is not None,
+    )
+    after = count(before, end)
+    if after != before:
+        lifecycle.write_counters(schedule, after, now=now)
+    why = block_reason(after, max_failures=limits.max_failures, max_balance_skips=limits.max_balance_skips)
+    if why and end.current and schedule.is_on:
+        params = {"count": after.failure_streak or after.balance_skip_streak, "last": sentence(run.reason, run.reason_params)}
+        if lifecycle.block(schedule, reason=why, params=params, now=now):
+            tell_blocked(schedule, now=now)
+    tell_settled(schedule, run, now=now)
+
+
+def tell_blocked(schedule: Schedule, *, now: datetime) -> None:
+    """Tell the owner once that the schedule is blocked and why (R15)."""
+    notice_add(
+        user_id=schedule.owner_id,
+        code="schedule_blocked",
+        params={"name": schedule.name, "why": sentence(schedule.blocked_reason, schedule.blocked_params)},
+        subject=schedule.public_id,
+        dedupe_key=f"blocked:{schedule.pk}:{now.timestamp():.3f}",
+        now=now,
+    )
+
+
+def tell_settled(schedule: Schedule, run: Run, *, now: datetime) -> None:
+    """Put the outcome into the outbox when the schedule wants to be told of it; one per run, not per attempt."""
+    on = schedule.notify.get("on", "failures")
+    if on == "always" or (on == "failures" and run.status in _TELL):
+        notice_add(
+            user_id=run.owner_id,
+            code="run_settled",
+            params={"name": run.name, "outcome": run.status, "reason": run.reason, "why": run.reason_params},
+            subject=run.public_id,
+            dedupe_key=f"settled:{run.public_id}",
+            now=now,
+        )

@@ -1,0 +1,96 @@
+"""Runs that a person or a client starts or stops by hand (R7)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from accounts.models import User
+from accounts.selectors.stops import global_stop
+from chats.queue import hint_drain
+from chats.services.turns_stop import turn_stop
+from core.db import locked
+from core.errors import Refusal
+from core.ids import new_id
+from schedules import lifecycle
+from schedules.domain.gate import Decision
+from schedules.domain.states import UNFINISHED, RunKind, RunStatus
+from schedules.models import Run, Schedule
+from schedules.selectors.facts import destination_of, shared_for
+from schedules.services.gating import manual_decision
+from schedules.services.replacing import schedule_clear
+from schedules.services.rows import new_turn
+
+
+def run_now(
+    *, schedule: Schedule, actor: User, now: datetime, key: str | None = None, kind: str = RunKind.MANUAL
+) -> Run:
+    """Open a run of `schedule` at this instant and hint the cluster; the same key again returns the same run.
+
+    Never moves `next_run_at`, works on a paused, blocked or completed schedule (R7). What the gate refuses or skips
+    leaves a row that neither counts nor blocks and raises Refusal with the reason as code; a wait raises Refusal
+    `stopped_by_operator` and leaves nothing. Raises Refusal `already_running` with `run` under the overlap rule `skip`.
+    """
+    stop = global_stop()
+    if stop is not None:
+        raise Refusal("stopped_by_operator", retry_after=60, reason=stop.reason)
+    row_key = f"{kind}:{schedule.public_id}:{key or new_id('key')}"
+    with transaction.atomic():
+        held = locked(Schedule.objects.filter(pk=schedule.pk).select_related("agent")).get()
+        if again := Run.objects.filter(owner_id=held.owner_id, idempotency_key=row_key).first():
+            run, decision = again, None
+        else:
+            run, decision = _open(held, kind, row_key, now)
+    if decision is not None:
+        raise _refusal(decision, held)
+    if run.status == RunStatus.QUEUED:
+        hint_drain()
+    return run
+
+
+def _open(schedule: Schedule, kind: str, key: str, now: datetime) -> tuple[Run, Decision | None]:
+    shared = shared_for([schedule])
+    decision = manual_decision(schedule, kind=kind)
+    columns: dict[str, Any] = {
+        "kind": kind,
+        "scheduled_for": now,
+        "due_at": now,
+        "idempotency_key": key,
+        "project_id": destination_of(schedule, shared)[0],
+    }
+    if decision.verdict in ("go", "replace"):
+        if decision.verdict == "replace":
+            schedule_clear(schedule, now=now)
+        turn = new_turn(
+            schedule, owner_id=schedule.owner_id, agent=schedule.agent, run_at=now, serial=False, now=now
+        )
+        turn.save()
+        run = lifecycle.opened(schedule, now=now, turn=turn, **columns)
+        lifecycle.insert([run])
+        return run, None
+    run = lifecycle.opened(
+        schedule, status=RunStatus(decision.verdict), reason=decision.reason, reason_params=dict(decision.params),
+        now=now, **columns,
+    )  # fmt: skip
+    if decision.reason != "overlap":  # a double press is answered, not written down: nothing was due
+        lifecycle.insert([run])
+    return run, decision
+
+
+def _refusal(decision: Decision, schedule: Schedule) -> Refusal:
+    if decision.reason == "overlap":
+        running = Run.objects.filter(schedule=schedule, status__in=UNFINISHED).order_by("scheduled_for").first()
+        return Refusal("already_running", run=running.public_id if running else "")
+    return Refusal(decision.reason, status=409, **decision.params)
+
+
+def run_stop(*, run: Run, actor: User, now: datetime) -> Run:
+    """Stop a run: at once while it waits, within a second while it streams. An ended run is returned unchanged."""
+    reason = "stopped_by_owner" if actor.pk == run.owner_id else "stopped_by_staff"
+    if run.turn_id is not None and run.settled_at is None:
+        turn_stop(turn_id=run.turn_id, reason=reason, now=now)
+    run.refresh_from_db()
+    return run
+

@@ -1,0 +1,27 @@
+"""A part of the test run is on the database it says it is on, and says which version that is."""
+
+from __future__ import annotations
+
+import os
+
+from django.db import connection
+
+LEAST = {"sqlite": (3, 35), "postgresql": (13,)}
+
+
+def test_the_database_is_the_one_this_part_is_for(db, capsys):
+    expected = os.environ.get("EXPECT_DATABASE") or connection.vendor
+    version = connection.get_database_version()
+    with capsys.disabled():
+        print(f"\ndatabase of this part: {connection.display_name} {'.'.join(map(str, version))}")
+    assert connection.vendor == expected
+    assert version >= LEAST[connection.vendor]
+
+
+def test_sqlite_tests_run_on_a_file(db):
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA database_list")
+            assert cursor.fetchone()[2].endswith("sqlite3") or "test-quotidian" in str(connection.settings_dict["NAME"])
+            cursor.execute("PRAGMA journal_mode")
+            assert cursor.fetchone()[0] == "wal"

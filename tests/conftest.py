@@ -1,0 +1,68 @@
+"""The cast and what every test may ask for. Alice owns, Bob is another user, Olivia operates."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from tests import factories
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the data folder of this run, once, when the process that made it ends."""
+    if not hasattr(config, "workerinput") and os.environ.get("QUOTIDIAN_TEST_ID") == str(os.getpid()):
+        shutil.rmtree(os.environ["QUOTIDIAN_DATA_DIR"], ignore_errors=True)
+
+
+@pytest.fixture
+def now() -> datetime:
+    """Return the instant that tests mean by "now": Monday 2026-06-01 08:00 UTC."""
+    return factories.NOW
+
+
+@pytest.fixture
+def password() -> str:
+    """Return the password of everybody in the cast."""
+    return factories.PASSWORD
+
+
+@pytest.fixture
+def alice(db: None) -> Any:
+    """Alice, a member: owns what a test is about."""
+    return factories.make_user("alice@example.com", display_name="Alice")
+
+
+@pytest.fixture
+def bob(db: None) -> Any:
+    """Bob, another member: must not see, change or delay what is Alice's."""
+    return factories.make_user("bob@example.com", display_name="Bob")
+
+
+@pytest.fixture
+def olivia(db: None) -> Any:
+    """Olivia, an operator."""
+    return factories.make_user("olivia@example.com", operator=True, display_name="Olivia")
+
+
+def _factory(name: str) -> Callable[..., Any]:
+    def fixture(db: None) -> Callable[..., Any]:
+        return getattr(factories, name)
+
+    fixture.__doc__ = f"Return `tests.factories.{name}`."
+    return pytest.fixture(name=name)(fixture)
+
+
+make_user = _factory("make_user")
+make_provider = _factory("make_provider")
+make_model = _factory("make_model")
+make_agent = _factory("make_agent")
+make_project = _factory("make_project")
+make_conversation = _factory("make_conversation")
+make_turn = _factory("make_turn")
+make_schedule = _factory("make_schedule")
+make_run = _factory("make_run")
