@@ -50,6 +50,12 @@ def agent_facts(agent_ids: Collection[int]) -> dict[int, AgentFacts]:
     }
 
 
+def provider_kinds() -> set[str]:
+    """Return the kinds of provider that are switched on: what a worker loads before it forks."""
+    providers = ModelProvider.objects.filter(enabled=True, deleted_at=None)
+    return set(providers.values_list("kind", flat=True).distinct())
+
+
 def agent_state(facts: AgentFacts) -> str:
     """Return the one word that API and pages show: `deleted`, `disabled`, `model_unavailable` or `ready`."""
     if facts.deleted:

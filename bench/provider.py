@@ -22,32 +22,13 @@ import gc
 import json
 import signal
 import time
-from collections.abc import Callable
-from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
 from bench import provider_behaviours as behaviours
+from bench.provider_answer import Answer, whole
 from bench.provider_behaviours import Behaviour
-from bench.provider_dialects import Asked, OpenAI, dialect_for
-
-_REASONS = {200: "OK", 302: "Found", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found"}
-_LONE_SURROGATES = [r'"a\u0000b \ud83d"', r'"\ude00 \ud800 end"']
-
-
-def _head(status: int, headers: dict[str, str]) -> bytes:
-    lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Status')}", f"Date: {formatdate(usegmt=True)}"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    return ("\r\n".join(lines) + "\r\n\r\n").encode()
-
-
-def _whole(status: int, body: bytes, kind: str = "application/json", **headers: str) -> bytes:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return _head(status, {"Content-Type": kind, "Content-Length": str(len(body)), **named}) + body
-
-
-def _chunked(data: bytes) -> bytes:
-    return b"%x\r\n%b\r\n" % (len(data), data)
+from bench.provider_dialects import Asked, dialect_for
 
 
 class Provider:
@@ -75,9 +56,7 @@ class Provider:
         """Accept requests (again), on the port used before."""
         if self.server is None:
             loop = asyncio.get_running_loop()
-            self.server = await loop.create_server(
-                lambda: Connection(self), "127.0.0.1", self.port, backlog=2048
-            )
+            self.server = await loop.create_server(lambda: Connection(self), "127.0.0.1", self.port, backlog=2048)
             self.port = self.server.sockets[0].getsockname()[1]
 
     def down(self) -> None:
@@ -124,106 +103,6 @@ class Provider:
             return
         await self.up()
         self.override = order if name else None
-
-
-class Answer:
-    """One request being answered piece by piece."""
-
-    def __init__(
-        self, connection: Connection, asked: Asked, dialect: OpenAI, script: Behaviour, number: int
-    ) -> None:
-        self.connection, self.script, self.number, self.sent = connection, script, number, 0
-        self.loop = asyncio.get_running_loop()
-        self.dialect = dialect
-        texts = behaviours.pieces(asked.prompt, script.chunks)
-        self.frames = [_chunked(dialect.thought("hm ")) for _ in range(script.thinking)]
-        if script.thinking and dialect.between():
-            self.frames[-1] += _chunked(dialect.between())
-        self.frames += [_chunked(dialect.text(text)) for text in texts]
-        if script.dirty:
-            plain = dialect.text("@").split(b'"@"')
-            self.frames[script.thinking :] = [
-                _chunked(plain[0] + t.encode() + plain[1]) for t in _LONE_SURROGATES
-            ]
-        self.timer: asyncio.TimerHandle = self.loop.call_later(script.first_delay, self.begin)
-
-    def begin(self) -> None:
-        """The first bytes: a whole answer for the plain failures, else the head of a stream."""
-        asked_wrongly = WHOLE.get(self.script.body)
-        if asked_wrongly:
-            self.connection.transport.write(asked_wrongly(self))
-            self.connection.done("told to fail", close=self.script.body in ("nothttp", "disconnect"))
-            return
-        head = _head(200, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"})
-        opening = self.dialect.opening()
-        self.connection.transport.write(head + (_chunked(opening) if opening else b""))
-        self.next = self.loop.time()
-        self.step()
-
-    def step(self) -> None:
-        """Write what is due: one piece, or several after a stall of the loop."""
-        now, out = self.loop.time(), []
-        while self.sent < len(self.frames) and self.next <= now:
-            out.append(self.frames[self.sent])
-            self.sent += 1
-            self.next += self.script.interval
-        if self.sent < len(self.frames):
-            if out:
-                self.connection.transport.write(b"".join(out))
-            self.timer = self.loop.call_at(self.next, self.step)
-            return
-        self.end(b"".join(out))
-
-    def end(self, out: bytes) -> None:
-        """The way the script says a stream ends."""
-        ending, write = self.script.ending, self.connection.transport.write
-        if ending == "cut":
-            write(out + b'40\r\ndata: {"torn')
-            self.connection.done("cut", close=True)
-        elif ending == "stall":
-            write(out)
-        elif ending == "cut-clean":
-            write(out + b"0\r\n\r\n")
-            self.connection.done("cut-clean")
-        elif ending == "error-in-stream":
-            write(out + _chunked(self.dialect.error_event(self.script.error_code)) + b"0\r\n\r\n")
-            self.connection.done("error-in-stream")
-        else:
-            write(out + _chunked(self.dialect.closing(self.sent)) + b"0\r\n\r\n")
-            self.connection.done("finished")
-
-    def failure(self) -> bytes:
-        """An error status with its body and, when told, ``Retry-After``."""
-        script = self.script
-        headers = {}
-        if script.retry_after is not None:
-            wait = script.retry_after
-            headers["Retry_After"] = (
-                formatdate(time.time() + wait, usegmt=True) if script.retry_as_date else f"{wait:g}"
-            )
-        message = f"The fake provider was told to answer {script.status}."
-        return _whole(
-            script.status, json.dumps(self.dialect.error(script.error_code, message)).encode(), **headers
-        )
-
-    def whole(self) -> bytes:
-        """A completion in one piece."""
-        text = behaviours.answer_text(self.connection.asked.prompt, self.script.chunks)
-        self.sent = self.script.chunks
-        return _whole(200, json.dumps(self.dialect.whole(text, self.sent)).encode())
-
-
-_NONSENSE = b"data: %%% not json %%%\n\n"
-WHOLE: dict[str, Callable[[Answer], bytes]] = {
-    "error": Answer.failure,
-    "json": Answer.whole,
-    "html": lambda _: _whole(200, b"<!doctype html><title>Welcome</title><p>Sign in</p>", "text/html"),
-    "garbage": lambda _: _whole(200, _NONSENSE * 3, "text/event-stream"),
-    "notchunks": lambda _: _whole(200, b'data: [1, 2]\n\ndata: "x"\n\n', "text/event-stream"),
-    "redirect": lambda _: _whole(302, b"", Location="http://127.0.0.1:9/elsewhere"),
-    "nothttp": lambda _: b"\x00\x01\x02 this is not HTTP\r\n\r\n",
-    "disconnect": lambda _: b"",
-}
 
 
 class Connection(asyncio.Protocol):
@@ -273,9 +152,10 @@ class Connection(asyncio.Protocol):
             provider.live += 1
             provider.most = max(provider.most, provider.live)
             number = provider.count
-            provider.record({"event": "start", "id": number, "at": time.time(), "model": asked.model, "behaviour": name,
-                             "prompt": asked.prompt, "messages": asked.messages, "settings": asked.settings})  # fmt: skip
-            self.answer = Answer(self, asked, dialect(asked, script, number), script, number)
+            entry = {"event": "start", "id": number, "at": time.time(), "model": asked.model, "behaviour": name}
+            said = {"prompt": asked.prompt, "messages": asked.messages, "settings": asked.settings}
+            provider.record(entry | said)
+            self.answer = Answer(self.transport, self.done, asked, dialect(asked, script, number))
         elif method == "POST" and path == "/control":
             task = asyncio.ensure_future(self.obey(json.loads(body)))
             self.tasks.add(task)
@@ -291,7 +171,7 @@ class Connection(asyncio.Protocol):
         self.reply(200, {"port": self.provider.port})
 
     def reply(self, status: int, data: Any) -> None:
-        self.transport.write(_whole(status, json.dumps(data).encode()))
+        self.transport.write(whole(status, json.dumps(data).encode()))
 
     def done(self, outcome: str, close: bool = False) -> None:
         """The request on this connection has ended: log it, be ready for the next."""
@@ -302,7 +182,7 @@ class Connection(asyncio.Protocol):
             self.provider.record(
                 {
                     "event": "end",
-                    "id": answer.number,
+                    "id": answer.dialect.number,
                     "at": time.time(),
                     "chunks": answer.sent,
                     "outcome": outcome,

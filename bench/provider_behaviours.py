@@ -34,10 +34,34 @@ import hashlib
 import re
 from dataclasses import dataclass, replace
 
-_WORDS = (
-    "amber basin cedar delta ember fjord grove haven inlet juniper knoll lagoon meadow north "
-    "orchard prairie quarry ridge summit thicket upland valley willow yarrow zephyr harbour"
-).split()
+_WORDS = [
+    "amber",
+    "basin",
+    "cedar",
+    "delta",
+    "ember",
+    "fjord",
+    "grove",
+    "haven",
+    "inlet",
+    "juniper",
+    "knoll",
+    "lagoon",
+    "meadow",
+    "north",
+    "orchard",
+    "prairie",
+    "quarry",
+    "ridge",
+    "summit",
+    "thicket",
+    "upland",
+    "valley",
+    "willow",
+    "yarrow",
+    "zephyr",
+    "harbour",
+]
 _DIRECTIVE = re.compile(r"\[\[([a-z0-9_.+-]+)\]\]")
 
 
@@ -77,19 +101,16 @@ def behaviour(name: str, defaults: Behaviour) -> Behaviour:
 def _apply(script: Behaviour, word: str) -> Behaviour:
     if found := re.fullmatch(r"stream-(\d+)x(\d+(?:\.\d+)?)ms", word):
         return replace(script, chunks=int(found[1]), interval=float(found[2]) / 1000)
-    if found := re.fullmatch(r"(slow|thinking|cached)-(\d+(?:\.\d+)?)", word):
-        field = {"slow": "first_delay"}.get(found[1], found[1])
-        return replace(script, **{field: float(found[2]) if field == "first_delay" else int(float(found[2]))})
+    if found := re.fullmatch(r"slow-(\d+(?:\.\d+)?)", word):
+        return replace(script, first_delay=float(found[1]))
+    if found := re.fullmatch(r"thinking-(\d+)", word):
+        return replace(script, thinking=int(found[1]))
+    if found := re.fullmatch(r"cached-(\d+)", word):
+        return replace(script, cached=int(found[1]))
     if found := re.fullmatch(r"status-(\d{3})(?:-(after|date)-(\d+(?:\.\d+)?))?(?:-code-(\w+))?", word):
         wait = None if found[3] is None else float(found[3])
-        return replace(
-            script,
-            status=int(found[1]),
-            retry_after=wait,
-            retry_as_date=found[2] == "date",
-            error_code=found[4],
-            body="error",
-        )
+        script = replace(script, status=int(found[1]), retry_after=wait, retry_as_date=found[2] == "date")
+        return replace(script, error_code=found[4], body="error")
     if word in ("garbage", "html", "json", "notchunks", "nothttp", "disconnect", "redirect"):
         return replace(script, body=word)
     if word == "empty":
@@ -98,15 +119,18 @@ def _apply(script: Behaviour, word: str) -> Behaviour:
         return replace(script, usage=False)
     if word == "dirty":
         return replace(script, dirty=True)
-    ending = re.fullmatch(
+    return _ending(script, word)
+
+
+def _ending(script: Behaviour, word: str) -> Behaviour:
+    found = re.fullmatch(
         r"(cut-clean|cut|stall|length|filter|finish-error|error-in-stream)(?:-(\d+))?(?:-code-(\w+))?", word
     )
-    if ending:
-        chunks = int(ending[2]) if ending[2] else {"cut-clean": 5, "cut": 5, "stall": 2}.get(ending[1], 0)
-        if ending[1] in ("length", "filter") and not ending[2]:
-            chunks = script.chunks
-        return replace(script, ending=ending[1], chunks=chunks, error_code=ending[3] or script.error_code)
-    return script
+    if not found:
+        return script
+    usual = {"cut-clean": 5, "cut": 5, "stall": 2, "length": script.chunks, "filter": script.chunks}
+    chunks = int(found[2]) if found[2] else usual.get(found[1], 0)
+    return replace(script, ending=found[1], chunks=chunks, error_code=found[3] or script.error_code)
 
 
 def pieces(prompt: str, count: int) -> list[str]:

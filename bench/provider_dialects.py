@@ -51,7 +51,7 @@ class OpenAI:
     """Chat completions, as OpenAI and the servers compatible with it stream them."""
 
     def __init__(self, asked: Asked, script: Behaviour, number: int) -> None:
-        self.asked, self.script = asked, script
+        self.asked, self.script, self.number = asked, script, number
         self.base = {
             "id": f"chatcmpl-{number}",
             "object": "chat.completion.chunk",
@@ -66,9 +66,7 @@ class OpenAI:
         messages = [[m.get("role", ""), _text(m.get("content"))] for m in body.get("messages", [])]
         prompt = next((text for role, text in reversed(messages) if role == "user"), "")
         options = body.get("stream_options") or {}
-        settings = {
-            k: v for k, v in body.items() if k not in ("messages", "stream", "stream_options", "model")
-        }
+        settings = {k: v for k, v in body.items() if k not in ("messages", "stream", "stream_options", "model")}
         usage = bool(options.get("include_usage"))
         return Asked(body.get("model", ""), prompt, messages, bool(body.get("stream")), usage, settings)
 
@@ -181,9 +179,7 @@ class Gemini(OpenAI):
         if body.get("systemInstruction"):
             messages.insert(0, ["system", _text(body["systemInstruction"].get("parts"))])
         model, _, action = path.rpartition("/")[2].partition(":")
-        return Asked(
-            model, prompt, messages, action.startswith("stream"), settings=body.get("generationConfig") or {}
-        )
+        return Asked(model, prompt, messages, action.startswith("stream"), settings=body.get("generationConfig") or {})
 
     def _part(self, part: dict[str, Any]) -> dict[str, Any]:
         return {

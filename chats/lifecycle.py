@@ -5,7 +5,7 @@ Zero rows means: lost, somebody else moved it first, nothing else happens (R4).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,6 +14,11 @@ from django.db.models import F
 
 from chats.domain.states import TERMINAL_TURN, TurnStatus
 from chats.models import Turn
+from core.db import update_many
+
+
+class Lost(Exception):
+    """Somebody else moved a turn first."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +62,34 @@ def release(held: Fenced, *, now: datetime, not_before: datetime, **columns: Any
 
 def settle(held: Fenced, *, status: str, now: datetime, **columns: Any) -> bool:
     """Move a running turn to a terminal status, once (R2)."""
-    _terminal(status)
-    return bool(
-        Turn.objects.filter(pk=held.turn_id, fence=held.fence, status=TurnStatus.RUNNING).update(
-            status=status, settled_at=now, leased_by="", lease_expires_at=None, **columns
-        )
+    try:
+        settle_many([(held, status, columns)], now=now)
+    except Lost:
+        return False
+    return True
+
+
+def settle_many(moves: Sequence[tuple[Fenced, str, dict[str, Any]]], *, now: datetime) -> None:
+    """Settle many running turns with one statement; each move is (lease, status, columns), all with the same columns.
+
+    Raises Lost when a turn had moved: the caller's transaction is undone, and it tries one by one.
+    """
+    if not moves:
+        return
+    names = list(moves[0][2])
+    rows = []
+    for held, status, columns in moves:
+        _terminal(status)
+        values = [columns[name] for name in names]
+        rows.append((status, now, "", None, *values, held.turn_id, held.fence, TurnStatus.RUNNING))
+    written = update_many(
+        Turn,
+        ["status", "settled_at", "leased_by", "lease_expires_at", *names],
+        rows,
+        keys=["pk", "fence", "status"],
     )
+    if written != len(rows):
+        raise Lost
 
 
 def settle_queued(turn_id: int, *, status: str, now: datetime, **columns: Any) -> bool:

@@ -184,6 +184,7 @@ class Message(models.Model):
             ),
         ]
         ordering = ["sequence"]
+        permissions = [("view_message_text", "Can read what people and agents wrote")]
 
 
 class WorkerHost(models.Model):

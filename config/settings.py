@@ -43,9 +43,8 @@ ALLOWED_HOSTS = env.read("ALLOWED_HOSTS") or ["localhost", "127.0.0.1", "[::1]"]
 CSRF_TRUSTED_ORIGINS = env.read("CSRF_TRUSTED_ORIGINS")
 
 INSTALLED_APPS = [
-    "unfold",
-    "unfold.contrib.filters",
-    "django.contrib.admin",
+    "unfold.apps.BasicAppConfig",
+    "core.admin_app.OperatorAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -250,3 +249,5 @@ LOGGING = {
     # One line per model call or queue task says nothing that the ledger does not say better.
     "loggers": {name: {"level": "WARNING"} for name in ("httpx", "httpx2", "django-q", "openai", "anthropic")},
 }
+
+from config.admin_settings import ADMIN_FOR_SUPERUSERS, ADMIN_LEFT_OUT, UNFOLD  # noqa: E402, F401

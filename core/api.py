@@ -56,6 +56,12 @@ def problems(*statuses: int) -> dict[Any, OpenApiResponse]:
     }
 
 
+class ApiRequest(Request):
+    """A request of somebody who is known: views are asked only after HasScope let them in."""
+
+    user: Any  # type: ignore[assignment]
+
+
 class Api(viewsets.GenericViewSet[Any]):
     """A view set that reads strictly. `required_scopes` is closed until the view opens it (HasScope)."""
 
@@ -72,12 +78,12 @@ class Api(viewsets.GenericViewSet[Any]):
         return self.get_paginated_response(list(out(list(page or []))))
 
 
-def nothing_sent(request: Request) -> None:
+def nothing_sent(request: ApiRequest) -> None:
     """Refuse a body where an act takes none."""
     validated(NothingInput, request.data)
 
 
-def idempotency_key(request: Request) -> str | None:
+def idempotency_key(request: ApiRequest) -> str | None:
     """Return the `Idempotency-Key` header, None without one. Raises Refusal unless it has 1 to 128 characters."""
     key = request.headers.get("Idempotency-Key")
     if key is None:

@@ -36,6 +36,37 @@ def executemany(sql: str, rows: Iterable[Sequence[Any]], using: str = "default")
         cursor.executemany(sql, list(rows))
 
 
+def update_many(
+    model: type[models.Model], columns: Sequence[str], rows: Sequence[Sequence[Any]], *, keys: Sequence[str] = ("pk",),
+    where_in: tuple[str, Sequence[str]] | None = None, using: str = "default",
+) -> int:  # fmt: skip
+    """Write `columns` of many rows with one prepared statement; return how many rows were written.
+
+    Each of `rows` holds the values of `columns`, then of `keys`, which say which row it is and what must still be
+    true of it (a fence, say). `where_in` names one more column and the values it may have. Values are converted as
+    `save` would; models' names, never raw ones, reach the SQL.
+    """
+    if not rows:
+        return 0
+    connection, meta = connections[using], model._meta
+    fields = [meta.pk if name == "pk" else meta.get_field(name) for name in (*columns, *keys)]
+    quoted = [f'"{f.column}" = %s' for f in fields]  # type: ignore[union-attr]
+    sql = (
+        f'UPDATE "{meta.db_table}" SET {", ".join(quoted[: len(columns)])} WHERE {" AND ".join(quoted[len(columns) :])}'
+    )
+    extra: tuple[str, ...] = ()
+    if where_in is not None:
+        extra = tuple(where_in[1])
+        sql += f' AND "{meta.get_field(where_in[0]).column}" IN ({", ".join(["%s"] * len(extra))})'  # type: ignore[union-attr]
+    ready = [
+        (*(f.get_db_prep_save(v, connection) for f, v in zip(fields, row, strict=True)), *extra)  # type: ignore[union-attr]
+        for row in rows
+    ]
+    with connection.cursor() as cursor:
+        cursor.executemany(sql, ready)
+        return cursor.rowcount
+
+
 def sql_instant(value: Any, using: str = "default") -> Any:
     """Return an instant as raw SQL must get it: SQLite compares texts, in the form Django stores them."""
     return connections[using].ops.adapt_datetimefield_value(value)

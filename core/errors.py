@@ -84,6 +84,8 @@ CATALOGUE: dict[str, Entry] = _table(
     _input("zone_unknown", "The time zone “{zone}” is not known here. Choose another.", "Choose a zone"),
     _input("email_taken", "There is an account with this e-mail already."),
     _input("password_weak", "{problem}"),
+    _input("account_not_found", "There is no account with the e-mail {email}."),
+    _input("group_not_found", "There is no group called {name}."),
     _input("scope_unknown", "There is no scope called {scope}."),
     _input("limit_unknown", "There is no limit called {name}."),
     _input("filter_unknown", "There is no filter called {name}."),
@@ -110,6 +112,7 @@ CATALOGUE: dict[str, Entry] = _table(
     ),
     _policy("feature_disabled", 403, "Schedules are switched off for your account."),
     _policy("owner_inactive", 403, "The account was inactive."),
+    _policy("last_operator", 409, "Nobody would be left to operate. Make somebody else an operator first."),
     # Conflicts.
     _conflict("already_running", "A run is not finished yet. Its rule says: skip this time."),
     _conflict("schedule_changed", "It was changed meanwhile. Both versions are kept; choose one."),

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import F, Q, QuerySet
+from django.core.exceptions import ValidationError
+from django.db.models import F, Q
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -135,7 +136,7 @@ class Cursor(BasePagination):
 
     ordering: Sequence[str] = ("-id",)
 
-    def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: Any = None) -> list[Any]:
+    def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
         self.request = request
         self.keys = [Key.parse(text) for text in getattr(view, "ordering", self.ordering)]
         limit = limit_of(request)
@@ -145,7 +146,7 @@ class Cursor(BasePagination):
         if values:
             try:
                 rows = rows.filter(beyond(self.keys, values, backwards=backwards))
-            except (ValueError, TypeError) as error:
+            except (ValueError, TypeError, ValidationError) as error:
                 raise Refusal.at("cursor", "wrong_type", expected="a cursor from `next` or `previous`") from error
         page = list(rows[: limit + 1])
         more = len(page) > limit

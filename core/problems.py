@@ -80,7 +80,7 @@ def refusal_of(error: Exception) -> Refusal | None:
     if isinstance(error, exceptions.ValidationError):
         return Refusal.of(list(field_errors(error.detail)) or [FieldError("body", "input_invalid")])
     if isinstance(error, exceptions.Throttled):
-        seconds = max(1, int(error.wait or 1))
+        seconds = max(1, int(getattr(error, "wait", None) or 1))
         return Refusal("rate_limited", retry_after=seconds, seconds=seconds)
     if isinstance(error, exceptions.MethodNotAllowed):
         return Refusal("method_not_allowed", method=error.args[0] if error.args else "This method")

@@ -57,6 +57,17 @@ def ended(pid: int) -> bool:
         return True
 
 
+def alive(pid: int) -> bool:
+    """Return whether a process of this number exists on this host."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 def send(pid: int, number: int, *, session: bool = False) -> None:
     """Send a signal to a child, or to its whole session; one that has gone is no error."""
     with contextlib.suppress(ProcessLookupError):

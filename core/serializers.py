@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
@@ -34,7 +34,7 @@ class _Coded:
 
     expected = "something else"
 
-    def fail(self, key: str, **kwargs: Any) -> None:
+    def fail(self, key: str, **kwargs: Any) -> NoReturn:
         if key in ("required", "null", "blank", "empty"):
             raise refuse("required")
         raise refuse("wrong_type", expected=self.expected)
@@ -184,7 +184,7 @@ class StrictSerializer(serializers.Serializer[Any]):
             raise refuse("wrong_type", expected="an object")
         writable = {name for name, field in self.fields.items() if not field.read_only}
         errors: dict[str, Any] = {
-            name: [refuse("unknown_field", name=name).detail[0]] for name in data if name not in writable
+            name: refuse("unknown_field", name=name).detail for name in data if name not in writable
         }
         values: dict[str, Any] = {}
         try:
@@ -195,7 +195,7 @@ class StrictSerializer(serializers.Serializer[Any]):
             raise ValidationError(errors)
         return values
 
-    def fail(self, key: str, **kwargs: Any) -> None:
+    def fail(self, key: str, **kwargs: Any) -> NoReturn:
         if key in ("required", "null"):
             raise refuse("required")
         raise refuse("wrong_type", expected="an object")

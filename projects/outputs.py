@@ -33,9 +33,7 @@ def limits_out(limits: Limits, policy: Policy, pin: str | None, used: Mapping[st
 
     `pin` is the public id of the pinned project; null with a name when the owner does not have it.
     """
-    shown: Json = {
-        name: {"value": plain(limit.value), "source": limit.source} for name, limit in limits.values.items()
-    }
+    shown: Json = {name: {"value": plain(limit.value), "source": limit.source} for name, limit in limits.values.items()}
     shown["require_project"] = {"value": policy.require_project, "source": policy.require_source}
     pinned = {"id": pin, "name": policy.pin_name} if policy.pinned else None
     shown["pinned_project"] = {"value": pinned, "source": policy.pin_source}

@@ -140,5 +140,7 @@ def projects_matching(owner: User, *, archived: bool | None = None, text: str = 
     if archived is not None:
         rows = rows.filter(archived_at__isnull=not archived)
     if text:
-        rows = rows.filter(Q(name__icontains=text) | Q(name_key__contains=name_key(text)) | Q(description__icontains=text))
+        rows = rows.filter(
+            Q(name__icontains=text) | Q(name_key__contains=name_key(text)) | Q(description__icontains=text)
+        )
     return rows

@@ -11,7 +11,9 @@ from django.db import connections
 from chats.queue import hint_drain
 from chats.selectors.health import drains_needed
 from chats.services.turns_lease import host_beat
+from chats.services.turns_recover import leases_of_dead
 from core import clock
+from core.processes import alive
 from schedules.domain.jumps import JumpGuard
 from schedules.services.firing import due_left, fire_due
 from schedules.services.reconcile import marks_put_back, reconcile
@@ -59,6 +61,7 @@ class Clock:
             hint_drain()
         if clock.monotonic() - self._reconciled >= RECONCILE_SECONDS:
             self._reconciled = clock.monotonic()
+            leases_of_dead(host=self.host, alive=alive, now=now)
             reconcile(now=now)
             if drains_needed(now, older_than=1.0):  # R22: a hint that was lost is given again
                 hint_drain()

@@ -97,6 +97,7 @@ class Schedule(models.Model):
                 name="schedule_unarmed",
             ),
             models.Index(fields=["id"], condition=Q(deleting_at__isnull=False), name="schedule_deleting"),
+            models.Index(fields=["blocked_reason"], condition=~Q(blocked_reason=""), name="schedule_blocked"),
         ]
         constraints = [
             models.CheckConstraint(

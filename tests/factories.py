@@ -9,9 +9,8 @@ import itertools
 from datetime import UTC, datetime
 from typing import Any
 
-from django.contrib.auth.models import Group, Permission
-
 from accounts.models import User
+from accounts.services.users import user_create
 from agents.models import Agent, ChatModel, ModelProvider
 from chats.models import Conversation, Turn
 from projects.models import ChatProject
@@ -25,26 +24,20 @@ PASSWORD = "correct horse battery"
 _numbers = itertools.count(1)
 
 
-def members() -> Group:
-    """Return the group whose members may use and create schedules, also after a test flushed the tables."""
-    group, made = Group.objects.get_or_create(name="Members")
-    if made or not group.permissions.exists():
-        group.permissions.add(
-            *Permission.objects.filter(
-                content_type__app_label="accounts", codename__in=["use_schedules", "create_schedules"]
-            )
-        )
-    return group
-
-
 def make_user(email: str = "", *, operator: bool = False, member: bool = True, **fields: Any) -> User:
-    """Return a person who can sign in with `PASSWORD`; `member=False` leaves out the group and its permissions."""
-    email = email or f"person{next(_numbers)}@example.com"
-    if operator:
-        fields = {"is_staff": True, "is_superuser": True, **fields}
-    user = User.objects.create_user(email, PASSWORD, **fields)
-    if member:
-        user.groups.add(members())
+    """Return a person who can sign in with `PASSWORD`, made by the service; `member=False` takes the group away."""
+    user = user_create(
+        email=email or f"person{next(_numbers)}@example.com",
+        password=PASSWORD,
+        operator=operator,
+        now=NOW,
+        **{name: fields.pop(name) for name in ("display_name", "zone") if name in fields},
+    )
+    if not member:
+        user.groups.clear()
+    if fields:
+        User.objects.filter(pk=user.pk).update(**fields)
+        user.refresh_from_db()
     return user
 
 

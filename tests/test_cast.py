@@ -13,9 +13,15 @@ def test_alice_and_bob_may_use_and_create_schedules_and_only_olivia_operates(ali
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_members_group_has_its_permissions_also_after_a_flush():
-    for _ in range(2):
-        assert factories.members().permissions.count() == 2
+@pytest.mark.parametrize("time", ["first", "second"])
+def test_a_member_has_the_permissions_also_after_a_flush(time):
+    assert factories.make_user().has_perm("accounts.create_schedules")
+
+
+def test_a_person_without_the_group_may_not_use_schedules(make_user):
+    person = make_user(member=False, is_active=True, clock="12")
+    assert not person.has_perm("accounts.use_schedules")
+    assert person.clock == "12"
 
 
 def test_every_factory_makes_a_row_the_database_accepts(alice, make_schedule, make_run, make_turn, make_conversation):

@@ -6,19 +6,17 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, TypeVar
 
-from rest_framework.request import Request
-
-from accounts.services.idempotency import digest, once, replay_find
-from core.api import found, idempotency_key
+from accounts.services.idempotency import Made, digest, once, replay_find
+from core.api import ApiRequest, found, idempotency_key
 from core.serializers import StrictSerializer, validated
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Made)
 
 REPLAYED = {"Idempotent-Replayed": "true"}
 
 
 def created(
-    request: Request,
+    request: ApiRequest,
     *,
     act: str,
     reads: type[StrictSerializer],
@@ -43,7 +41,7 @@ def created(
         act=act,
         key=key,
         digest=sent,
-        make=lambda: make(values),  # type: ignore[arg-type,return-value]
+        make=lambda: make(values),
         now=now,
     )
-    return (found(find(public_id)), REPLAYED) if replayed else (made, {})  # type: ignore[return-value]
+    return (found(find(public_id)), REPLAYED) if replayed or made is None else (made, {})

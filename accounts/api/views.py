@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from drf_spectacular.utils import extend_schema
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts import outputs
@@ -14,7 +13,7 @@ from accounts.selectors.permissions import held
 from accounts.selectors.tokens import token_find, tokens_of
 from accounts.services.tokens import token_create, token_revoke
 from accounts.services.users import profile_edit
-from core.api import Api, edge_now, found, problems
+from core.api import Api, ApiRequest, edge_now, found, problems
 from core.paging import query_of
 from core.serializers import validated
 
@@ -27,12 +26,12 @@ class Me(Api):
     serializer_class = MeShown
 
     @extend_schema(operation_id="me_retrieve", responses={200: MeShown, **problems()})
-    def retrieve(self, request: Request) -> Response:
+    def retrieve(self, request: ApiRequest) -> Response:
         """Read who I am here, and what I may do."""
         return Response(outputs.me_out(request.user, held(request.user)))
 
     @extend_schema(operation_id="me_partial_update", request=MeEdit, responses={200: MeShown, **problems()})
-    def partial_update(self, request: Request) -> Response:
+    def partial_update(self, request: ApiRequest) -> Response:
         """Change how times and names are shown to me."""
         user = profile_edit(user=request.user, values=validated(MeEdit, request.data), now=edge_now())
         return Response(outputs.me_out(user, held(user)))
@@ -47,14 +46,14 @@ class Tokens(Api):
     serializer_class = TokenShown
 
     @extend_schema(responses={200: TokenShown(many=True), **problems()})
-    def list(self, request: Request) -> Response:
+    def list(self, request: ApiRequest) -> Response:
         """List tokens, newest first, without their secrets."""
         query_of(request)
         now = edge_now()
         return self.pages(tokens_of(request.user), lambda page: [outputs.token_out(t, now=now) for t in page])
 
     @extend_schema(request=TokenCreate, responses={201: TokenMade, **problems(409, 410)})
-    def create(self, request: Request) -> Response:
+    def create(self, request: ApiRequest) -> Response:
         """Make a token. Its secret is in this answer and nowhere else; a replay leaves it out."""
         now = edge_now()
         secrets: list[str] = []
@@ -76,7 +75,7 @@ class Tokens(Api):
         return Response({"token": None} | shown, status=201, headers=headers)
 
     @extend_schema(responses={204: None, **problems(404)})
-    def destroy(self, request: Request, id: str) -> Response:
+    def destroy(self, request: ApiRequest, id: str) -> Response:
         """Revoke a token; it ends at once."""
         token_revoke(token=found(token_find(request.user, id)), now=edge_now())
         return Response(status=204)

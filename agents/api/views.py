@@ -7,13 +7,12 @@ from typing import Any
 from django.db.models import Q
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from agents.models import Agent
 from agents.outputs import agent_out
 from agents.selectors import agent_find, usable_agents
-from core.api import Api, found, problems
+from core.api import Api, ApiRequest, found, problems
 from core.paging import query_of
 
 READ = ("schedules:read", "conversations:read", "schedules:write", "conversations:write")
@@ -42,13 +41,13 @@ class Agents(Api):
         parameters=[OpenApiParameter("q", str, description="In name or description.")],
         responses={200: AgentShown(many=True), **problems()},
     )
-    def list(self, request: Request) -> Response:
+    def list(self, request: ApiRequest) -> Response:
         """List the agents that can be picked, by name."""
         text = query_of(request, "q").get("q", "")
         rows = usable_agents(request.user).filter(Q(name__icontains=text) | Q(description__icontains=text))
         return self.pages(rows, lambda page: [agent_out(agent) for agent in page])
 
     @extend_schema(responses={200: AgentShown, **problems(404)})
-    def retrieve(self, request: Request, id: str) -> Response:
+    def retrieve(self, request: ApiRequest, id: str) -> Response:
         """Read one agent, also one that is switched off."""
         return Response(agent_out(found(agent_find(request.user, id))))

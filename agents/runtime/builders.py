@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
+import sys
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -23,6 +25,24 @@ LOCAL_MAX_OUTPUT = 160
 _LOCAL_SAMPLING = {"top_p": 0.9, "min_p": 0.05, "repeat_penalty": 1.1}
 
 _DEMO_PAUSE = 0.02
+
+
+_LIBRARIES = {
+    "openai": ("pydantic_ai.models.openai", "pydantic_ai.providers.openai_compatible"),
+    "anthropic": ("pydantic_ai.models.anthropic", "pydantic_ai.providers.anthropic"),
+    "google": ("pydantic_ai.models.google", "pydantic_ai.providers.google"),
+}
+
+
+def load(kind: str) -> None:
+    """Import what a kind of provider needs: up to some seconds the first time, nothing after."""
+    for name in _LIBRARIES.get({"local": "openai"}.get(kind, kind), ()):
+        importlib.import_module(name)
+
+
+def loaded(kind: str) -> bool:
+    """Whether ``load`` has nothing left to do."""
+    return all(name in sys.modules for name in _LIBRARIES.get({"local": "openai"}.get(kind, kind), ()))
 
 
 def build(spec: ModelSpec) -> Model[Any]:

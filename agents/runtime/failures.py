@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -23,7 +23,9 @@ TRANSIENT = frozenset(
         "provider_garbage",
     }
 )
-AMBIGUOUS = frozenset({"provider_error", "provider_timeout", "provider_garbage", "stream_broken", "deadline", "internal"})
+AMBIGUOUS = frozenset(
+    {"provider_error", "provider_timeout", "provider_garbage", "stream_broken", "deadline", "internal"}
+)
 """Codes after which the provider may have worked; the others mean that it did not."""
 
 _STATUSES = {
@@ -86,7 +88,7 @@ class Received:
 
     text: str = ""
     anything: bool = False
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
 
 
 def failure(

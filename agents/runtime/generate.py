@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -40,9 +40,7 @@ MAX_ANSWER = 2_000_000
 _AGENT: Agent[None, str | None] = Agent(output_type=[str, type(None)], retries=0, name="quotidian")  # type: ignore[list-item]
 
 
-async def generate(
-    spec: ModelSpec, history: Sequence[Said], prompt: str, *, on_text: Callable[[str], None]
-) -> Answer:
+async def generate(spec: ModelSpec, history: Sequence[Said], prompt: str, *, on_text: Callable[[str], None]) -> Answer:
     """Ask the model once and stream its answer.
 
     ``on_text`` gets each new piece of text, storable (no NUL, no lone surrogate), on the event loop; it must not
@@ -98,6 +96,8 @@ class _Call:
 
     async def _stream(self, history: list[ModelMessage], prompt: str, instructions: str) -> list[ModelMessage]:
         """Drive the agent's steps; every step is a place for tools and steering to come in."""
+        if not builders.loaded(self.spec.kind):
+            await asyncio.to_thread(builders.load, self.spec.kind)
         async with _AGENT.iter(
             prompt,
             message_history=history,
@@ -108,6 +108,7 @@ class _Call:
             node: Any = run.next_node
             while not isinstance(node, End):
                 if Agent.is_model_request_node(node):
+                    events: Any
                     async with node.stream(run.ctx) as events:
                         async for event in events:
                             self._event(event)
@@ -189,14 +190,16 @@ class _Call:
         return Usage(self.asked_tokens, 0, estimate_tokens("".join(self.pieces)), estimated=True)
 
 
-def warm() -> None:
+def warm(kinds: Iterable[str] = ("openai", "anthropic", "google")) -> None:
     """Before a fork: import the libraries, make the TLS context, run one agent, settle and freeze the heap.
 
-    Takes some seconds once and saves each worker 65 MB and 0.4 s. Must not be called inside a running event loop.
+    Takes some seconds once and saves each worker 65 MB and as many seconds. ``kinds`` are the kinds of provider in
+    use; another one is imported, in a thread, when it is first asked. Not to be called inside a running event loop.
     """
-    from pydantic_ai.models import anthropic, google, openai  # noqa: F401
     from pydantic_ai.models.test import TestModel
 
+    for kind in kinds:
+        builders.load(kind)
     clients.ssl_context()
 
     async def once() -> None:

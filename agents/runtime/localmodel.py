@@ -1,9 +1,9 @@
 """The small real model that ships as a package: one server process per machine, shared through the data folder.
 
-``start`` runs llama.cpp's own OpenAI-compatible server in a child process on a random loopback port with a random
-key, and writes ``local-model.HOST.json`` (mode 0600) into the data folder; every process of the machine that can read
-the folder finds it with ``endpoint``. The server ends with the process that started it. ``start`` is idempotent and cheap when a server
-runs: a supervisor calls it every few seconds, and the next caller takes over when a starter died.
+``start`` runs llama.cpp's own OpenAI-compatible server in a child process on a random loopback port with a random key,
+and writes ``local-model.HOST.json`` (mode 0600) into the data folder; every process of the machine that can read the
+folder finds it with ``endpoint``. The server ends with the process that started it. ``start`` is idempotent and cheap
+when a server runs: a supervisor calls it every few seconds, and the next caller takes over when a starter died.
 
 It makes no tool calls: its chat template drops tools without a word, so the caller must not offer any.
 """
@@ -182,7 +182,9 @@ def _launch(data_dir: Path, log_file: Path | None, n_threads: int) -> LocalEndpo
 
 def _spawn(log_file: Path | None) -> subprocess.Popen[str]:
     script = str(Path(__file__).with_name("localserver.py"))
-    errors = subprocess.DEVNULL if log_file is None else os.open(log_file, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+    errors = (
+        subprocess.DEVNULL if log_file is None else os.open(log_file, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+    )
     try:
         # A session of its own, so that an interrupt in the terminal leaves it to its parent to end it.
         return subprocess.Popen(

@@ -58,9 +58,7 @@ class DeltaMerger:
     def __init__(self, dialect: Dialect) -> None:
         self.saw_text = self.ended = self.nonsense = False
         self.events = 0
-        self._read: Callable[[bytes], Piece | None] = {"openai": self._openai, "anthropic": self._anthropic}[
-            dialect
-        ]
+        self._read: Callable[[bytes], Piece | None] = {"openai": self._openai, "anthropic": self._anthropic}[dialect]
         self._tail = b""
         self._group: list[Piece] = []
         self._plain = False
@@ -99,10 +97,13 @@ class DeltaMerger:
 
     def _take_in(self, event: bytes, out: list[bytes]) -> None:
         piece = self._read(event)
+        if piece and _TAG.fullmatch(piece.text):
+            piece = None
         if piece and self._group and piece.same_place(self._group[0]):
             self._group.append(piece)
             return
         out += self.take()
+        # Blanks before the first text mean something else to a library than blanks within it.
         if piece and not piece.text.isspace():
             self._group = [piece]
         else:
@@ -131,12 +132,7 @@ class DeltaMerger:
             return None
         chunk = self._load(payload)
         choices = chunk and chunk.get("choices")
-        if (
-            not chunk
-            or not isinstance(choices, list)
-            or len(choices) != 1
-            or not isinstance(choices[0], dict)
-        ):
+        if not chunk or not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
             return None
         choice = choices[0]
         self.ended = self.ended or bool(choice.get("finish_reason"))
@@ -149,7 +145,7 @@ class DeltaMerger:
         if choice.get("index") not in (0, None):
             return None
         volatile = {name: chunk.pop(name) for name in _VOLATILE if name in chunk}
-        return _piece(event, chunk, *place, volatile, b"data: ")
+        return _piece(event, chunk, place, volatile, b"data: ")
 
     def _anthropic(self, event: bytes) -> Piece | None:
         """``content_block_delta`` events with text, thinking or tool arguments."""
@@ -170,7 +166,7 @@ class DeltaMerger:
         self.saw_text = True
         if set(delta) != {"type", field} or set(data) != {"type", "index", "delta"}:
             return None
-        return _piece(event, data, delta, field, {}, head + b"\ndata: ")
+        return _piece(event, data, (delta, field), {}, head + b"\ndata: ")
 
 
 def _openai_place(delta: Any) -> tuple[dict[str, Any], str] | None:
@@ -184,12 +180,7 @@ def _openai_place(delta: Any) -> tuple[dict[str, Any], str] | None:
     if name in _TEXT_FIELDS and isinstance(delta[name], str):
         return delta, name
     calls = delta[name]
-    if (
-        name != "tool_calls"
-        or not isinstance(calls, list)
-        or len(calls) != 1
-        or not isinstance(calls[0], dict)
-    ):
+    if name != "tool_calls" or not isinstance(calls, list) or len(calls) != 1 or not isinstance(calls[0], dict):
         return None
     function = calls[0].get("function")
     if calls[0].get("id") or not isinstance(function, dict) or function.get("name"):
@@ -199,13 +190,9 @@ def _openai_place(delta: Any) -> tuple[dict[str, Any], str] | None:
 
 
 def _piece(
-    event: bytes,
-    data: dict[str, Any],
-    slot: dict[str, Any],
-    field: str,
-    volatile: dict[str, Any],
-    prefix: bytes,
+    event: bytes, data: dict[str, Any], place: tuple[dict[str, Any], str], volatile: dict[str, Any], prefix: bytes
 ) -> Piece:
+    slot, field = place
     text = slot[field]
     slot[field] = None
     return Piece(event + b"\n\n", data, slot, field, text, volatile, prefix)

@@ -20,7 +20,7 @@ from pydantic_ai.messages import (
 from agents.runtime.text import clean, estimate_tokens
 from agents.runtime.types import ModelSpec, Said
 
-LOCAL_TRANSCRIPT = 1000
+LOCAL_TRANSCRIPT = 600
 """Tokens of instructions, history and prompt that the small local model gets.
 
 A slot holds 2,048, but one core reads about 100 tokens a second: more history means more waiting than it is worth.

@@ -261,9 +261,7 @@ class StreamTransport(httpx2.AsyncBaseTransport):
         witness.status, witness.content_type = inner.status, headers.get("content-type", "")
         body = self._body(inner, headers, witness)
         witness.bodies.append(body)
-        return httpx2.Response(
-            status_code=inner.status, headers=headers, stream=body, extensions=inner.extensions
-        )
+        return httpx2.Response(status_code=inner.status, headers=headers, stream=body, extensions=inner.extensions)
 
     def _body(self, inner: httpcore2.Response, headers: httpx2.Headers, witness: Witness) -> Body:
         coded = headers.get("content-encoding", "identity").lower() != "identity"

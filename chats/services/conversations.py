@@ -107,7 +107,7 @@ def conversation_delete(*, conversation: Conversation, now: datetime) -> None:
 
 
 def conversation_turn_stop(*, turn: Turn, now: datetime) -> Turn:
-    """Stop a turn for its owner: at once while it waits, within a second while it streams. A second one is no change."""
+    """Stop a turn for its owner: at once while it waits, within a second while it streams; twice is as once."""
     turn_stop(turn_id=turn.pk, reason="stopped_by_owner", now=now)
     turn.refresh_from_db()
     return turn

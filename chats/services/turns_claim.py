@@ -25,7 +25,8 @@ WITH ready AS (
     WHERE t.status = 'queued' AND t.lane = %s AND t.not_before <= %s {but_owners}
       AND (t.series IS NULL OR NOT EXISTS (
         SELECT 1 FROM chats_turn b
-        WHERE b.series = t.series AND b.id <> t.id AND (
+        -- the status list repeats the condition of the partial index, which the planner uses only then
+        WHERE b.series = t.series AND b.status IN ('queued', 'running') AND b.id <> t.id AND (
             b.status = 'running'
             OR (b.status = 'queued' AND (b.series_order < t.series_order
                 OR (b.series_order = t.series_order AND b.id < t.id))))))

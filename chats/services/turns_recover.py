@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from datetime import datetime
+from collections.abc import Callable
+from datetime import datetime, timedelta
 
 from django.db.models import F
 
@@ -33,6 +34,24 @@ def leases_recover(*, now: datetime, most: int = 100) -> int:
         except Exception:
             logger.exception("turn %s could not be healed", turn.pk)
     return healed
+
+
+def leases_of_dead(*, host: str, alive: Callable[[int], bool], now: datetime) -> int:
+    """End the leases of this host's workers whose process is gone, so that nobody waits for them to run out.
+
+    `alive(pid)` is asked about processes of this host alone; a number that another process took over by now counts as
+    alive, and that lease runs out by itself. Return how many workers were found dead.
+    """
+    running = Turn.objects.filter(status=TurnStatus.RUNNING, leased_by__startswith=f"{host}/")
+    dead = [worker for worker in set(running.values_list("leased_by", flat=True)) if not alive(_pid(worker))]
+    for worker in dead:
+        logger.warning("worker %s is gone; its turns are healed now", worker)
+        running.filter(leased_by=worker).update(lease_expires_at=now - timedelta.resolution)
+    return len(dead)
+
+
+def _pid(worker: str) -> int:
+    return int(worker.split("/")[1])
 
 
 def _evidence(turn: Turn, now: datetime) -> Ended:

@@ -15,7 +15,7 @@ from chats import lifecycle
 from chats.domain.retry import Failed, Tries, next_try
 from chats.domain.states import TurnStatus
 from chats.models import Conversation, Message, Turn, TurnAttempt
-from core.db import locked
+from core.db import locked, update_many
 from core.registry import origin_of
 
 
@@ -49,22 +49,22 @@ class Ended:
 
 
 def turns_settle(*, ends: Sequence[Ended], now: datetime) -> set[int]:
-    """Settle or requeue the turns of `ends`; return the ids whose lease was still ours (R4)."""
+    """Settle or requeue the turns of `ends`; return the ids whose lease was still ours (R4).
+
+    Raises chats.lifecycle.Lost when one of several was moved meanwhile: nothing is written, try one by one.
+    """
     with transaction.atomic():
         turns = _held(ends)
-        done, again = [], []
-        for end in ends:
-            turn = turns.get(end.turn_id)
-            if turn is None or turn.fence != end.fence or (end.healing and not _lease_over(turn, now)):
-                continue
-            _close_attempt(turn, end, now)
-            if _retry(turn, end, now):
-                again.append(turn.pk)
-            elif _settle(turn, end, now):
-                done.append(turn.pk)
-        settled(done, now=now)
+        mine = [(turns[end.turn_id], end) for end in ends if _ours(turns.get(end.turn_id), end, now)]
+        _close_attempts(mine, now)
+        again = [turn.pk for turn, end in mine if _retry(turn, end, now)]
+        _settle([(turn, end) for turn, end in mine if turn.pk not in again], now)
         requeued(again, now=now)
-    return {*done, *again}
+    return {turn.pk for turn, _ in mine}
+
+
+def _ours(turn: Turn | None, end: Ended, now: datetime) -> bool:
+    return turn is not None and turn.fence == end.fence and (not end.healing or _lease_over(turn, now))
 
 
 def settled(turn_ids: Iterable[int], *, now: datetime) -> None:
@@ -96,17 +96,19 @@ def _lease_over(turn: Turn, now: datetime) -> bool:
     return turn.lease_expires_at is not None and turn.lease_expires_at < now
 
 
-def _close_attempt(turn: Turn, end: Ended, now: datetime) -> None:
-    TurnAttempt.objects.filter(turn=turn, fence=end.fence).update(
-        ended_at=now,
-        outcome=end.how,
-        error_code=end.code,
-        error_text=clean(end.detail),
-        certainty=end.certainty,
-        retryable=end.retryable,
-        input_tokens=end.input_tokens,
-        output_tokens=end.output_tokens,
-    )
+def _close_attempts(mine: Sequence[tuple[Turn, Ended]], now: datetime) -> None:
+    update_many(
+        TurnAttempt,
+        ["ended_at", "outcome", "error_code", "error_text", "certainty", "retryable", "input_tokens", "output_tokens"],
+        [
+            (
+                now, end.how, end.code, clean(end.detail), end.certainty, end.retryable, end.input_tokens,
+                end.output_tokens, turn.pk, end.fence,
+            )
+            for turn, end in mine
+        ],
+        keys=["turn", "fence"],
+    )  # fmt: skip
 
 
 def _retry(turn: Turn, end: Ended, now: datetime) -> bool:
@@ -151,25 +153,27 @@ def _after_loss(turn: Turn, end: Ended, now: datetime) -> datetime | None:
     return now if lost <= 1 and not end.text and not turn.side_effects else None
 
 
-def _settle(turn: Turn, end: Ended, now: datetime) -> bool:
-    status, code = _terminal_of(end)
-    moved = lifecycle.settle(
-        lifecycle.Fenced(turn.pk, end.fence),
-        status=status,
-        now=now,
-        error_code=code,
-        error_text=clean(end.detail),
-        error_params=end.params,
-        output_cut=end.cut,
-        leased_seconds=turn.leased_seconds + _seconds_leased(turn, now),
-        **_usage(turn, end),
+def _settle(mine: Sequence[tuple[Turn, Ended]], now: datetime) -> None:
+    if not mine:
+        return
+    moves = []
+    for turn, end in mine:
+        status, code = _terminal_of(end)
+        columns = {
+            "error_code": code,
+            "error_text": clean(end.detail),
+            "error_params": end.params,
+            "output_cut": end.cut,
+            "leased_seconds": turn.leased_seconds + _seconds_leased(turn, now),
+            **_usage(turn, end),
+        }
+        moves.append((lifecycle.Fenced(turn.pk, end.fence), status, columns))
+    lifecycle.settle_many(moves, now=now)
+    _finish_messages(mine)
+    Conversation.objects.filter(pk__in=[turn.conversation_id for turn, _ in mine]).update(
+        updated_at=now, unread=True, changes=F("changes") + 1
     )
-    if moved:
-        _finish_message(turn, end, complete=end.how == "answered")
-        Conversation.objects.filter(pk=turn.conversation_id).update(
-            updated_at=now, unread=True, changes=F("changes") + 1
-        )
-    return moved
+    settled([turn.pk for turn, _ in mine], now=now)
 
 
 def _terminal_of(end: Ended) -> tuple[str, str]:
@@ -184,17 +188,28 @@ def _terminal_of(end: Ended) -> tuple[str, str]:
     return TurnStatus.FAILED, end.code or "internal"
 
 
-def _finish_message(turn: Turn, end: Ended, *, complete: bool) -> None:
-    """Store the answer's final text; an answer without a word leaves no empty bubble behind."""
-    draft = Message.objects.filter(turn=turn, role="assistant", fence=end.fence)
-    if not end.text.strip():
-        draft.delete()
-        return
-    draft.update(
-        text=clean(end.text, None),
-        state="complete" if complete else "partial",
-        model_messages=end.model_messages if complete else "",
-        library=end.library,
+def _finish_messages(mine: Sequence[tuple[Turn, Ended]]) -> None:
+    """Store the answers' final text; an answer without a word leaves no empty bubble behind."""
+    silent = [turn.pk for turn, end in mine if not end.text.strip()]
+    if silent:
+        Message.objects.filter(turn__in=silent, role="assistant").delete()
+    update_many(
+        Message,
+        ["text", "state", "model_messages", "library"],
+        [
+            (
+                clean(end.text, None),
+                "complete" if end.how == "answered" else "partial",
+                end.model_messages if end.how == "answered" else "",
+                end.library,
+                turn.pk,
+                "assistant",
+                end.fence,
+            )
+            for turn, end in mine
+            if turn.pk not in silent
+        ],
+        keys=["turn", "role", "fence"],
     )
 
 

@@ -102,10 +102,7 @@ def _begin(go: list[Turn], answers: dict, now: datetime) -> list[Work]:
     _give_conversations(go, answers, now)
     drafts = _store_messages(go, answers, now)
     attempts = TurnAttempt.objects.bulk_create(
-        [
-            TurnAttempt(turn=turn, number=turn.attempts_made + 1, fence=turn.fence, started_at=now)
-            for turn in go
-        ]
+        [TurnAttempt(turn=turn, number=turn.attempts_made + 1, fence=turn.fence, started_at=now) for turn in go]
     )
     executemany(
         "UPDATE chats_turn SET conversation_id = %s, started_at = COALESCE(started_at, %s) WHERE id = %s AND fence = %s",

@@ -68,6 +68,14 @@ def strip_sign(outcome: str) -> str:
 
 
 @register.simple_tag
+def sign(outcome: str) -> SafeString:
+    """Draw an outcome's sign of a strip, centred on the place where it stands on a line."""
+    return format_html(
+        '<use href="{}#s-{}" x="-4" y="0" width="8" height="16"/>', static("icons.svg"), strip_sign(outcome)
+    )
+
+
+@register.simple_tag
 def stamp(value: Stamp | None) -> SafeString:
     """Write an instant as `<time>`, absolute in its title with the zone."""
     if value is None:

@@ -14,8 +14,8 @@ import tzdata
 zoneinfo.reset_tzpath(to=())
 zoneinfo.ZoneInfo.clear_cache()
 
-HORIZON = timedelta(days=2922)
-"""Eight years: how far ahead an occurrence is looked for."""
+HORIZON = timedelta(days=2923)
+"""How far ahead an occurrence is looked for: eight years, and a day for clock changes on another date by then."""
 
 EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
 LATEST = datetime(9980, 1, 1, tzinfo=UTC)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.api.creating import created
 from accounts.selectors.limits import limits_of
-from core.api import Api, edge_now, found, problems
+from core.api import Api, ApiRequest, edge_now, found, problems
 from core.errors import Refusal
 from core.paging import flag_of, query_of
 from core.registry import used_by
@@ -50,14 +49,14 @@ class Projects(Api):
     serializer_class = ProjectShown
 
     @extend_schema(parameters=[ARCHIVED, TEXT], responses={200: ProjectShown(many=True), **problems()})
-    def list(self, request: Request) -> Response:
+    def list(self, request: ApiRequest) -> Response:
         """List projects by name."""
         query = query_of(request, "archived", "q")
         rows = projects_matching(request.user, archived=flag_of(query, "archived"), text=query.get("q", ""))
         return self.pages(rows, shown)
 
     @extend_schema(request=ProjectCreate, responses={201: ProjectShown, **problems(409, 410)})
-    def create(self, request: Request) -> Response:
+    def create(self, request: ApiRequest) -> Response:
         """Make a project."""
         now = edge_now()
         project, headers = created(
@@ -71,26 +70,26 @@ class Projects(Api):
         return Response(shown([project])[0], status=201, headers=headers)
 
     @extend_schema(responses={200: ProjectShown, **problems(404)})
-    def retrieve(self, request: Request, id: str) -> Response:
+    def retrieve(self, request: ApiRequest, id: str) -> Response:
         """Read one project."""
         return Response(shown([found(project_find(request.user, id))])[0])
 
     @extend_schema(request=ProjectEdit, responses={200: ProjectShown, **problems(404, 409)})
-    def partial_update(self, request: Request, id: str) -> Response:
+    def partial_update(self, request: ApiRequest, id: str) -> Response:
         """Change what is sent, leave the rest. A pinned project can be neither renamed nor archived (409)."""
         project = found(project_find(request.user, id))
         values = validated(ProjectEdit, request.data)
         return Response(shown([services.project_edit(project=project, values=values, now=edge_now())])[0])
 
     @extend_schema(parameters=[MOVE_TO], responses={204: None, **problems(404, 409)})
-    def destroy(self, request: Request, id: str) -> Response:
+    def destroy(self, request: ApiRequest, id: str) -> Response:
         """Delete the project; its conversations stay, in no project."""
         project = found(project_find(request.user, id))
         services.project_delete(project=project, move_to=_move_to(request), now=edge_now())
         return Response(status=204)
 
 
-def _move_to(request: Request) -> ChatProject | Unsent | None:
+def _move_to(request: ApiRequest) -> ChatProject | Unsent | None:
     query = query_of(request, "move_to", paged=False)
     if "move_to" not in query:
         return UNSENT
@@ -108,7 +107,7 @@ class LimitsOfMine(Api):
     required_scopes = {"retrieve": "any"}
 
     @extend_schema(operation_id="limits_retrieve", responses={200: dict, **problems()})
-    def retrieve(self, request: Request) -> Response:
+    def retrieve(self, request: ApiRequest) -> Response:
         """Read every limit with its source, and how many schedules count for the cap."""
         policy = policy_of(request.user)
         pin = project_facts([policy.pin_id])[policy.pin_id].public_id if policy.pin_id is not None else None

@@ -44,10 +44,10 @@ def policy_set(
         changes["require_project"] = _switch(values["require_project"])
     with transaction.atomic():
         if "pinned_project" in values:
-            name = _pin_name(values["pinned_project"])
-            if name and create_missing:
-                _create_missing(scope, group, user, name, now)
-            changes |= _pin_columns(user if scope == "user" else None, name)
+            pin = _pin_name(values["pinned_project"])
+            if pin and create_missing:
+                _create_missing(scope, group, user, pin, now)
+            changes |= _pin_columns(user if scope == "user" else None, pin)
         row, _ = ProjectPolicy.objects.select_for_update().get_or_create(scope=scope, group=group, user=user)
         for column, value in changes.items():
             setattr(row, column, value)

@@ -25,7 +25,7 @@ def describe(
     zone: str,
     *,
     locale: str = "en",
-    clock: int = 24,
+    clock: int | str = 24,
     first_weekday: int = 0,
     translate: Callable[[str], str] | None = None,
 ) -> str:
@@ -35,7 +35,7 @@ def describe(
     language. Cron and rules are in words only when the words are exact, always with their text beside them. Raises
     CadenceError `zone_unknown`.
     """
-    style = Style(locale, clock, first_weekday, translate or str)
+    style = Style(locale, int(clock), first_weekday, translate or str)
     return style.say(gettext_noop("{sentence}, {zone}"), sentence=_sentence(cadence, zone, style, True), zone=zone)
 
 
@@ -44,12 +44,12 @@ def describe_short(
     zone: str,
     *,
     locale: str = "en",
-    clock: int = 24,
+    clock: int | str = 24,
     first_weekday: int = 0,
     translate: Callable[[str], str] | None = None,
 ) -> str:
     """Return the short form for cards, without the zone: "Fridays at 09:00". Raises CadenceError `zone_unknown`."""
-    return _sentence(cadence, zone, Style(locale, clock, first_weekday, translate or str), False)
+    return _sentence(cadence, zone, Style(locale, int(clock), first_weekday, translate or str), False)
 
 
 def _sentence(cadence: Cadence, zone: str, style: Style, full: bool) -> str:

@@ -6,7 +6,7 @@ The rows are numbered as in the specification of the gate. Only a decision at `f
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -75,6 +75,10 @@ def _of(verdict: Verdict, *, blocks: bool) -> Decision | None:
 
 def _held(facts: Facts) -> Decision | None:  # rows 1 to 3
     return _of(holds(facts.admission), blocks=False)
+
+
+def _inactive(facts: Facts) -> Decision | None:  # row 3 alone: a save never waits
+    return _of(holds(replace(facts.admission, stopped=False, deleting=False)), blocks=False)
 
 
 def _feature(facts: Facts) -> Decision | None:  # row 4
@@ -153,7 +157,7 @@ def _approvals(facts: Facts) -> Decision | None:  # row 16
 _ALWAYS: list[Row] = [_feature, _permission]
 _RULES: list[Row] = [_cadence, _agent, _requirement, _destination, _goal, _model]
 _ROWS: dict[Moment, list[Row]] = {
-    Moment.WRITE: [*_ALWAYS, *_RULES],
+    Moment.WRITE: [_inactive, *_ALWAYS, *_RULES],
     Moment.FIRE: [_held, *_ALWAYS, _switched, *_RULES, _spend, _overlap, _approvals],
     Moment.START: [_held, *_ALWAYS, _switched, _agent, _requirement, _destination, _goal, _model, _spend],
     Moment.RESUME: [_held, *_ALWAYS, _switched, _agent, _requirement, _destination, _goal, _model, _spend],

@@ -40,7 +40,7 @@ def count(counters: Counters, run: Settled) -> Counters:
     after = replace(
         counters,
         succeeded=counters.succeeded + (run.status == RunStatus.SUCCEEDED),
-        reached=counters.reached - (run.kind == RunKind.SCHEDULED and not run.reached),
+        reached=max(counters.reached - (run.kind == RunKind.SCHEDULED and not run.reached), 0),
     )
     if not run.current:
         return after

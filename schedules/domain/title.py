@@ -7,20 +7,27 @@ from collections.abc import Mapping
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from core.text import graphemes, shorten
+
 _VARIABLE = re.compile(r"\{\{\s*([a-z_]+)\s*\}\}")
 KNOWN = ("date", "time", "weekday", "last_run", "last_answer")
+MOST = 1000  # code points: the width of a conversation's title
 
 
 def title_of(name: str, at: datetime, zone: ZoneInfo) -> str:
     """Return the schedule's name with the occurrence's local date and time.
 
-    With the offset when that time comes twice, so that a reader can tell the two apart (B05).
+    With the offset when that time comes twice, so that a reader can tell the two apart (B05). A name that leaves no
+    room for the time is cut between characters (B83).
     """
     local = at.astimezone(zone)
     stamp = local.strftime("%Y-%m-%d %H:%M")
     if local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset():
         stamp += local.strftime(" %z")
-    return f"{name} · {stamp}"
+    end = f" · {stamp}"
+    while len(name) + len(end) > MOST:
+        name = shorten(name, graphemes(name) - 1)
+    return name + end
 
 
 def moment_words(at: datetime, zone: ZoneInfo) -> str:

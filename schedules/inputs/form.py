@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from django.http import QueryDict
@@ -41,6 +41,7 @@ _SCALED: dict[str, tuple[str, int]] = {
 _PLAIN = ("name", "agent", "zone", "overlap_policy", "misfire_policy")
 _SWITCHES = ("hold_on_approval", "enabled")
 _ENDS = ("ends", "until_date", "until_time", "max_runs")
+_MOST_SECONDS = 10**12
 _LISTS = ("days",)
 _REPEATS = ("every", "anchor")
 _FIELD_OF: dict[str, str] = {
@@ -195,14 +196,14 @@ def _number(text: str) -> int | str:
 
 
 def _scaled(text: str, unit: int) -> int | str | None:
-    """Return `text` minutes or hours in whole seconds, None when it is empty, else the text as typed."""
+    """Return `text` minutes or hours in the nearest whole second, None when it is empty, else the text as typed."""
     if not text.strip():
         return None
     try:
         seconds = Decimal(text.strip().replace(",", ".")) * unit
-    except InvalidOperation:
+    except ArithmeticError:
         return text
-    return int(seconds) if seconds.is_finite() and seconds == seconds.to_integral_value() else text
+    return round(seconds) if seconds.is_finite() and abs(seconds) < _MOST_SECONDS else text
 
 
 def _in_units(seconds: int | None, unit: int) -> str:

@@ -13,9 +13,7 @@ from schedules.models import Schedule
 from schedules.services.drafts import Draft, draft_read
 
 
-def schedule_input(
-    data: Mapping[str, Any], *, owner: User, now: datetime, stored: Schedule | None = None
-) -> Draft:
+def schedule_input(data: Mapping[str, Any], *, owner: User, now: datetime, stored: Schedule | None = None) -> Draft:
     """Return the typed values of a body, for an edit of `stored` when given; `services.editing` reads the same way.
 
     Raises Refusal with every field that does not fit, the minimum interval of `owner` included.

@@ -7,7 +7,7 @@ from schedules.lifecycle.runs import (
     opened,
     refresh_unstarted,
     requeue,
-    settle,
+    settle_many,
     start,
 )
 from schedules.lifecycle.schedule import (
@@ -25,5 +25,5 @@ from schedules.lifecycle.schedule import (
 
 __all__ = [
     "block", "cancel_unstarted", "complete", "enable", "erase", "from_states", "insert", "mark_deleting", "opened", "pause",
-    "refresh_unstarted", "reopen", "requeue", "settle", "show_last", "start", "unblock", "write_counters",
+    "refresh_unstarted", "reopen", "requeue", "settle_many", "show_last", "start", "unblock", "write_counters",
 ]  # fmt: skip

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
+from chats.lifecycle import Lost
 from chats.models import Turn
 from chats.services.turns_stop import turn_cancel
-from core.db import executemany, sql_instant
+from core.db import executemany, sql_instant, update_many
+from schedules.domain.misfire import LATE_AFTER_SECONDS
 from schedules.domain.states import MOVES, NEVER_RAN, RunStatus
 from schedules.models import Run, Schedule
+
+_TOTALS = ["attempts", "input_tokens", "output_tokens", "cost", "error_text", "duration_seconds"]
 
 
 def from_states(status: str) -> list[str]:
@@ -46,14 +50,21 @@ def insert(runs: list[Run]) -> None:
 
 
 def start(runs: Iterable[Run], *, conversations: dict[int, int], now: datetime) -> None:
-    """Move runs to running as their turns start; `conversations` by run id. The first start's instant stays."""
+    """Move runs to running as their turns start; `conversations` by run id.
+
+    The first start's instant stays, and says whether the run is late (over 30 s after `due_at`).
+    """
     allowed = from_states(RunStatus.RUNNING)
     marks = ", ".join(["%s"] * len(allowed))
     executemany(
-        "UPDATE schedules_run SET status = 'running', started_at = COALESCE(started_at, %s), conversation_id = %s"
-        f" WHERE id = %s AND status IN ({marks})",
-        [(sql_instant(now), conversations[run.pk], run.pk, *allowed) for run in runs],
+        "UPDATE schedules_run SET status = 'running', started_at = COALESCE(started_at, %s), late = %s,"
+        f" conversation_id = %s WHERE id = %s AND status IN ({marks})",
+        [(sql_instant(now), _late(run, now), conversations[run.pk], run.pk, *allowed) for run in runs],
     )
+
+
+def _late(run: Run, now: datetime) -> bool:
+    return run.late or (run.started_at is None and now - run.due_at > timedelta(seconds=LATE_AFTER_SECONDS))
 
 
 def requeue(run_ids: Iterable[int], *, now: datetime) -> None:
@@ -61,23 +72,23 @@ def requeue(run_ids: Iterable[int], *, now: datetime) -> None:
     Run.objects.filter(pk__in=list(run_ids), status__in=from_states(RunStatus.QUEUED)).update(status=RunStatus.QUEUED)
 
 
-def settle(run: Run, *, status: str, reason: str, params: dict[str, Any], now: datetime, turn: Turn | None) -> bool:
-    """Move a run to a terminal status, once, with the totals of its turn; false when somebody was first."""
-    totals: dict[str, Any] = {}
-    if turn is not None:
-        totals = {
-            "attempts": turn.attempts_made,
-            "input_tokens": turn.input_tokens,
-            "output_tokens": turn.output_tokens,
-            "cost": turn.cost,
-            "error_text": turn.error_text,
-            "duration_seconds": (now - run.started_at).total_seconds() if run.started_at else None,
-        }
-    return bool(
-        Run.objects.filter(pk=run.pk, status__in=from_states(status)).update(
-            status=status, reason=reason, reason_params=params, settled_at=now, **totals
-        )
-    )
+def settle_many(moves: Sequence[tuple[Run, str, str, dict[str, Any], Turn]], *, now: datetime) -> list[Run]:
+    """Move runs to a terminal status with the totals of their turns; each move is (run, status, reason, params, turn).
+
+    Return those that moved, with status and reason as written: a run that had settled before stays as it was (R2).
+    """
+    open_moves = [move for move in moves if move[0].status in from_states(move[1])]
+    rows = []
+    for run, status, reason, params, turn in open_moves:
+        duration = (now - run.started_at).total_seconds() if run.started_at else None
+        totals = (turn.attempts_made, turn.input_tokens, turn.output_tokens, turn.cost, turn.error_text, duration)
+        rows.append((status, reason, params, now, *totals, run.pk, run.status))
+    columns = ["status", "reason", "reason_params", "settled_at", *_TOTALS]
+    if update_many(Run, columns, rows, keys=["pk", "status"]) != len(rows):
+        raise Lost
+    for run, status, reason, params, _ in open_moves:
+        run.status, run.reason, run.reason_params, run.settled_at = status, reason, params, now
+    return [move[0] for move in open_moves]
 
 
 def refresh_unstarted(schedule: Schedule, *, now: datetime) -> int:

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from core.db import executemany, sql_instant
+from core.db import executemany, sql_instant, update_many
 from schedules.domain.streaks import Counters
 from schedules.models import Run, Schedule
 
@@ -81,17 +81,16 @@ def erase(schedule: Schedule, *, now: datetime) -> None:
     schedule.delete()
 
 
-def write_counters(schedule: Schedule, counters: Counters, *, now: datetime) -> None:
-    """Store the counters; the caller holds the schedule's row."""
-    _write(
-        schedule,
-        succeeded_count=counters.succeeded,
-        reached_count=counters.reached,
-        failure_streak=counters.failure_streak,
-        balance_skip_streak=counters.balance_skip_streak,
-        streak_through=counters.through,
-        counters_as_of=now,
-    )
+def write_counters(counted: Sequence[tuple[Schedule, Counters]], *, now: datetime) -> None:
+    """Store the counters of many schedules; the caller holds their rows."""
+    columns = [
+        "succeeded_count", "reached_count", "failure_streak", "balance_skip_streak", "streak_through", "counters_as_of",
+    ]  # fmt: skip
+    rows = [
+        (c.succeeded, c.reached, c.failure_streak, c.balance_skip_streak, c.through, now, schedule.pk)
+        for schedule, c in counted
+    ]
+    update_many(Schedule, columns, rows)
 
 
 def show_last(runs: Iterable[Run]) -> None:

@@ -63,7 +63,7 @@ def card_view(
         "off": state in ("paused", "completed", "deleting"),
         "switch": _switch(state, may_write),
         "next": next_view(schedule, state, reader, held=held),
-        "what": what_view(row),
+        "what": what_view(row, reader),
         "lives": _lives(row, state, open_runs, reader, may_write=may_write, held=held),
         "last": _last(schedule, outcomes, reader),
         "strip": ten,
@@ -76,13 +76,13 @@ def card_view(
     return card | {"v": version(card)}
 
 
-def what_view(row: ScheduleRow) -> View:
-    """Return what a schedule is, in one line: cadence, agent with its label, project."""
+def what_view(row: ScheduleRow, reader: Reader) -> View:
+    """Return what a schedule is, in one line: cadence (its zone only when it is not the reader's), agent, project."""
     schedule, project = row.schedule, row.project
     stored = schedule.project
     colour = stored.colour if project and stored and stored.pk == project.id else 8
     return {
-        "cadence": description_of(schedule),
+        "cadence": description_of(schedule).removesuffix(f", {reader.zone}"),
         "agent": schedule.agent.name,
         "label": model_label(schedule.agent.model.provider.kind),
         "project": {"name": project.name, "id": project.public_id, "colour": colour} if project else None,
@@ -101,7 +101,7 @@ def next_view(schedule: Schedule, state: str, reader: Reader, *, held: bool) -> 
         return {"text": _("Done: its time came, once, as asked.") if once else _("Done: its end was reached.")}
     if state not in ("armed", "failed") or at is None:
         return None
-    stamp = vars(reader.stamp(at))
+    stamp = reader.stamp(at)
     if held:
         return {"text": _("Held. Due"), "stamp": stamp}
     if at <= reader.now:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agents.models import Agent
+from agents.selectors import state_of_agent
 from chats.models import Conversation, TurnAttempt
 from core.errors import sentence
 from core.wire import instant
@@ -13,7 +14,7 @@ from schedules.domain.cadence_errors import CadenceError
 from schedules.domain.choices import DEFAULT_NOTIFY, DEFAULT_RETENTION
 from schedules.domain.states import RunStatus
 from schedules.models import Run, Schedule
-from schedules.selectors.lists import ScheduleRow, state_of_agent
+from schedules.selectors.lists import ScheduleRow
 from schedules.selectors.words import cadence_words
 
 Json = dict[str, Any]

@@ -17,7 +17,7 @@ from schedules.services.preview import schedule_preview
 
 View = dict[str, Any]
 
-_BY_CLOCK = ("clock_shifted", "clock_repeated", "clock_skipped")
+_MOVED = "clock_shifted"
 
 
 def preview_of_post(*, owner: User, post: QueryDict, reader: Reader) -> View:
@@ -38,13 +38,14 @@ def preview_view(*, owner: User, cadence: Mapping[str, Any], zone: str | None, r
 
 
 def shown(found: Mapping[str, Any], reader: Reader, zone: str) -> View:
-    """Lay out a preview: each note at the row it concerns, the rest below."""
-    warnings = list(found["warnings"])
+    """Lay out a preview: the note of a moved occurrence at its row, the rest below. Both come in order of time."""
     rows = [_row(occurrence, reader, zone) for occurrence in found["occurrences"]]
-    for row in rows:
-        row["notes"] = [note for note in warnings if note["code"] in _BY_CLOCK and _concerns(note, row)]
-    placed = [note for row in rows for note in row["notes"]]
-    rest = [note for note in warnings if note not in placed]
+    moved = [note for note in found["warnings"] if note["code"] == _MOVED]
+    shifted = [row for row in rows if row["shifted"]]
+    for row, note in zip(shifted, moved, strict=False):
+        row["notes"] = [note]
+    placed = moved[: len(shifted)]
+    rest = [note for note in found["warnings"] if note not in placed]
     return {"description": found["description"], "rows": rows, "warnings": rest}
 
 
@@ -55,14 +56,9 @@ def _row(occurrence: Mapping[str, Any], reader: Reader, zone: str) -> View:
     if reader.zone != zone and reader.at(at) != there.at(at):
         away = _("%(away)s · %(mine)s yours") % {"away": away, "mine": reader.at(at)}
     return {
-        "instant": str(occurrence["at"]),
         "day": there.day_short(at),
         "at": there.stamp(at, there.at(at)),
         "away": away,
         "shifted": occurrence["shifted"],
-        "skipped": occurrence.get("skipped", False),
+        "notes": [],
     }
-
-
-def _concerns(note: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
-    return bool(note.get("at")) and note.get("at") == row["instant"]

@@ -11,9 +11,7 @@ from typing import Any
 from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Value, When
 
 from accounts.models import User
-from agents.domain.facts import AgentFacts
-from agents.models import Agent
-from agents.selectors import agent_state
+from agents.selectors import state_of_agent
 from projects.domain.destination import Destination, resolve_destination
 from projects.models import ChatProject
 from projects.selectors import ProjectFacts, policies_for, project_facts
@@ -31,7 +29,7 @@ class ScheduleRow:
     """A schedule with what a card and the wire show beside its columns.
 
     `open_runs` counts its unsettled runs by status; `project` is the effective one, None when there is none or the
-    pin is one that the owner does not have; `agent_state` is the word of `agents.selectors.agent_state`.
+    pin is one that the owner does not have; `agent_state` is the word of `agents.selectors.state_of_agent`.
     """
 
     schedule: Schedule
@@ -74,7 +72,7 @@ def schedule_state(row: ScheduleRow) -> str:
 def schedules_of(owner: User) -> QuerySet[Schedule]:
     """Return the owner's schedules with what rows need loaded; those being deleted are hidden (P15, Delete)."""
     return Schedule.objects.filter(owner=owner, deleting_at=None).select_related(
-        "owner", "agent__model__provider", "project", "last_run__conversation"
+        "owner", "agent__model__provider", "project", "target", "last_run__conversation"
     )
 
 
@@ -125,16 +123,10 @@ def schedule_rows(schedules: Iterable[Schedule]) -> list[ScheduleRow]:
 
 def schedule_row(schedule: Schedule) -> ScheduleRow:
     """Return the row of one schedule, read anew."""
-    loaded = Schedule.objects.select_related("owner", "agent__model__provider", "project", "last_run__conversation")
+    loaded = Schedule.objects.select_related(
+        "owner", "agent__model__provider", "project", "target", "last_run__conversation"
+    )
     return schedule_rows([loaded.get(pk=schedule.pk)])[0]
-
-
-def state_of_agent(agent: Agent) -> str:
-    """Return the agent's word for API and pages. Load `agent` with `model__provider`."""
-    model, provider = agent.model, agent.model.provider
-    working = model.enabled and provider.enabled and model.deleted_at is None and provider.deleted_at is None
-    facts = AgentFacts(agent.pk, agent.name, agent.owner_id, agent.deleted_at is not None, agent.enabled, working)
-    return agent_state(facts)
 
 
 def recent_outcomes(schedule_ids: Collection[int], n: int = 10) -> dict[int, list[Outcome]]:

@@ -103,11 +103,11 @@ class TargetField(WordField):
         return "new"
 
 
-@extend_schema_field({"type": "null"})
-class GoalField(IdField):
+@extend_schema_field({"type": ["string", "null"], "description": "Null: schedules serve no goal yet."})
+class GoalField(serializers.JSONField):
     """No goal."""
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: Any) -> Any:
         raise refuse("choice_unknown", choices="null")
 
 

@@ -22,7 +22,7 @@ from schedules.services.bodies import ScheduleBody, body_read
 class Timing:
     """The effective rule: what to store, its smallest gap, and the refusal of that gap under today's floor.
 
-    `cadence` is None when the stored one cannot be read and no new one was sent.
+    `cadence` is None when the stored one, or its zone, cannot be read and no new one was sent.
     """
 
     cadence: Cadence | None
@@ -89,8 +89,9 @@ def timing_read(
 
 
 def stored_timing(schedule: Schedule) -> Timing:
-    """Return the rule as it is stored."""
-    return Timing(_previous(schedule), schedule.cadence, schedule.zone, schedule.min_gap_seconds)
+    """Return the rule as it is stored; without its cadence when that or its zone cannot be read."""
+    cadence = None if _zone_errors(schedule.zone) else _previous(schedule)
+    return Timing(cadence, schedule.cadence, schedule.zone, schedule.min_gap_seconds)
 
 
 def cadence_field_error(error: CadenceError) -> FieldError:

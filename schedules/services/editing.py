@@ -109,9 +109,7 @@ def schedule_create(
     if earlier is not None:
         return _replayed(owner, earlier.made), True
     limits = limits_of(owner)
-    draft = draft_read(
-        body, owner_zone=owner.zone, floor_seconds=limits.min_interval_seconds, stored=None, now=now
-    )
+    draft = draft_read(body, owner_zone=owner.zone, floor_seconds=limits.min_interval_seconds, stored=None, now=now)
     with transaction.atomic():
         person = owner_locked(owner.pk)
         claimed = replay_or_claim(owner=person, act=CREATE_ACT, key=key, digest=sent, now=now) if key else None
@@ -227,11 +225,13 @@ def _planned(row: Schedule, draft: Draft, person: User, now: datetime) -> _Plan:
     plan.enabled = values.get("enabled", row.enabled)
     plan.rule_changed = draft.timing is not None or bool({"until", "max_runs"} & plan.columns.keys())
     plan.lift = values.get("enabled") is True and (not row.enabled or bool(row.blocked_reason))
-    over = nothing_left(row, draft.timing or stored_timing(row), {**ends_of(row), **plan.columns}, now=now)
-    plan.has_left = over is None if plan.rule_changed or plan.lift else row.completed_at is None
     errors = [*draft.errors]
-    if plan.lift and over is not None:
-        errors.append(over)
+    if plan.rule_changed or plan.lift:
+        over = nothing_left(row, draft.timing or stored_timing(row), {**ends_of(row), **plan.columns}, now=now)
+        plan.has_left = over is None
+        errors += [over] if over is not None and plan.lift else []
+    else:
+        plan.has_left = row.completed_at is None
     agent, agent_errors = agent_decided(person, values.get("agent"), row)
     project_id, project_errors = project_decided(person, values, stored=row, strict=plan.leaves_on)
     errors += agent_errors + project_errors

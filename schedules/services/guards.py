@@ -63,13 +63,15 @@ def require_room(person: User, limits: Limits, *, besides: Schedule | None = Non
 def nothing_left(row: Schedule, timing: Timing, ends: Mapping[str, Any], *, now: datetime) -> FieldError | None:
     """Return the field because of which nothing runs after `now`, or None while something is left.
 
-    `ends` holds `until` and `max_runs`; `reached_count` includes open runs until they settle without a model.
+    `ends` holds `until` and `max_runs`; `reached_count` includes open runs until they settle without a model. About
+    a rule that cannot be read the gate is asked (row 7).
     """
     if ends["max_runs"] is not None and row.reached_count >= ends["max_runs"]:
         return FieldError("max_runs", "cadence_never_fires")
-    if timing.cadence is None or timing.next_after(now) is None:
-        path = f"cadence.{timing.cadence.main_field}" if timing.cadence is not None else "cadence"
-        return FieldError(path, "cadence_never_fires")
+    if timing.cadence is None:
+        return None
+    if timing.next_after(now) is None:
+        return FieldError(f"cadence.{timing.cadence.main_field}", "cadence_never_fires")
     if timing.next_after(now, ends["until"]) is None:
         return FieldError("until", "cadence_never_fires")
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +22,7 @@ from schedules.domain.streaks import Counters, Settled, block_reason, count
 from schedules.domain.title import asked_for, fill, moment_words, title_of, variables
 from schedules.models import Run, Schedule
 from schedules.selectors.facts import run_facts
+from schedules.services.arming import schedule_arm
 
 WAIT_SECONDS = 5.0
 _TELL = {"failed", "timed_out", "interrupted", "expired", "refused", "missed"}
@@ -54,11 +55,9 @@ class ScheduleOrigin:
         ids = {run.schedule_id for run in runs if run.schedule_id is not None}
         schedules = {s.pk: s for s in locked(Schedule.objects.filter(pk__in=ids).order_by("pk"))}
         limits = limits_for({run.owner_id for run in runs})
-        done = [run for run in runs if _settle_one(run, by_turn[run.turn_id], now)]
-        for run in done:
-            if schedule := schedules.get(run.schedule_id or 0):
-                follow(schedule, run, limits=limits[run.owner_id], now=now)
+        done = lifecycle.settle_many([_ending(run, by_turn[run.turn_id]) for run in runs], now=now)
         lifecycle.show_last(done)
+        follow(done, schedules, limits=limits, now=now)
 
     def retry_until(self, turn: Turn, *, now: datetime) -> datetime | None:
         """Return the instant at which the schedule's next occurrence is due: no retry starts from there on."""
@@ -106,41 +105,63 @@ def _last_answer(run: Run) -> str:
     return answers.order_by("-turn__run__scheduled_for").values_list("text", flat=True).first() or ""
 
 
-def _settle_one(run: Run, turn: Turn, now: datetime) -> bool:
+def _ending(run: Run, turn: Turn) -> tuple[Run, str, str, dict[str, Any], Turn]:
     status = run_status(turn.status, turn.error_code)
     reason = "output_limit" if turn.output_cut and not turn.error_code else turn.error_code
-    if not lifecycle.settle(run, status=status, reason=reason, params=turn.error_params, now=now, turn=turn):
-        return False
-    run.refresh_from_db(fields=["status", "reason", "reason_params", "settled_at"])
-    return True
+    return run, status, reason, turn.error_params, turn
 
 
-def follow(schedule: Schedule, run: Run, *, limits: Any, now: datetime) -> None:
-    """Write what a settled run does to its schedule; the caller holds the schedule's row (R10 to R15)."""
-    before = Counters(
+def follow(runs: Sequence[Run], schedules: Mapping[int, Schedule], *, limits: Mapping[int, Any], now: datetime) -> None:
+    """Write what settled runs do to their schedules, whose rows the caller holds (R10 to R15)."""
+    counters = {pk: _counters(schedule) for pk, schedule in schedules.items()}
+    for run in runs:
+        schedule = schedules.get(run.schedule_id or 0)
+        if schedule is None:
+            continue
+        end = Settled(
+            kind=run.kind,
+            status=run.status,
+            reason=run.reason,
+            scheduled_for=run.scheduled_for,
+            current=run.revision == schedule.revision,
+            reached=run.started_at is not None,
+        )
+        after = counters[schedule.pk] = count(counters[schedule.pk], end)
+        if end.current:
+            _block(schedule, run, after, limits[run.owner_id], now)
+        tell_settled(schedule, run, now=now)
+    lifecycle.write_counters([(schedules[pk], after) for pk, after in counters.items()], now=now)
+    _reopen(schedules.values(), counters, now)
+
+
+def _counters(schedule: Schedule) -> Counters:
+    return Counters(
         succeeded=schedule.succeeded_count,
         reached=schedule.reached_count,
         failure_streak=schedule.failure_streak,
         balance_skip_streak=schedule.balance_skip_streak,
         through=schedule.streak_through,
     )
-    end = Settled(
-        kind=run.kind,
-        status=run.status,
-        reason=run.reason,
-        scheduled_for=run.scheduled_for,
-        current=run.revision == schedule.revision,
-        reached=run.started_at is not None,
-    )
-    after = count(before, end)
-    if after != before:
-        lifecycle.write_counters(schedule, after, now=now)
+
+
+def _block(schedule: Schedule, run: Run, after: Counters, limits: Any, now: datetime) -> None:
     why = block_reason(after, max_failures=limits.max_failures, max_balance_skips=limits.max_balance_skips)
-    if why and end.current and schedule.is_on:
-        params = {"count": after.failure_streak or after.balance_skip_streak, "last": sentence(run.reason, run.reason_params)}
-        if lifecycle.block(schedule, reason=why, params=params, now=now):
-            tell_blocked(schedule, now=now)
-    tell_settled(schedule, run, now=now)
+    if not why or not schedule.is_on:
+        return
+    times = after.failure_streak if why == "too_many_failures" else after.balance_skip_streak
+    params = {"count": times, "last": sentence(run.reason, run.reason_params)}
+    if lifecycle.block(schedule, reason=why, params=params, now=now):
+        tell_blocked(schedule, now=now)
+
+
+def _reopen(schedules: Iterable[Schedule], counters: Mapping[int, Counters], now: datetime) -> None:
+    """Arm again what `max_runs` had completed, when a run that counted for it never reached a model."""
+    for schedule in schedules:
+        if schedule.max_runs is None or schedule.completed_at is None:
+            continue
+        schedule.reached_count = counters[schedule.pk].reached
+        if schedule.reached_count < schedule.max_runs:
+            schedule_arm(schedule, now=now)
 
 
 def tell_blocked(schedule: Schedule, *, now: datetime) -> None:

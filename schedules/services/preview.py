@@ -30,9 +30,7 @@ def schedule_preview(*, owner: User, body: Mapping[str, Any], now: datetime) -> 
     values, errors = body_read(PreviewBody, body, partial=False)
     after = values.get("after", now)
     floor = limits_of(owner).min_interval_seconds
-    timing, timing_errors = timing_read(
-        values, owner_zone=owner.zone, floor_seconds=floor, stored=None, now=after
-    )
+    timing, timing_errors = timing_read(values, owner_zone=owner.zone, floor_seconds=floor, stored=None, now=after)
     errors += timing_errors
     if timing is not None and timing.below_floor is not None:
         errors.append(timing.below_floor)

@@ -11,6 +11,8 @@ from django.db import connection
 
 from config import checks
 
+pytestmark = pytest.mark.filterwarnings("ignore:Overriding setting DATABASES")
+
 SQLITE = {"default": {"ENGINE": "django.db.backends.sqlite3", "OPTIONS": {"transaction_mode": "IMMEDIATE"}}}
 POSTGRESQL = {"default": {"ENGINE": "django.db.backends.postgresql"}}
 

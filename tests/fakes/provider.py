@@ -78,6 +78,10 @@ class FakeProvider:
         """How many requests are being answered right now."""
         return self._call(lambda: self._provider.live)
 
+    def most(self) -> int:
+        """The most requests that were being answered at one time."""
+        return self._call(lambda: self._provider.most)
+
     @staticmethod
     def wait_for(look: Callable[[], _T | None], within: float = 5.0) -> _T:
         """The first true value of ``look()``; raises ``TimeoutError`` after ``within`` seconds."""
@@ -103,9 +107,7 @@ class FakeProvider:
 
 
 @contextmanager
-def fake_provider(
-    *, chunks: int = 8, interval: float = 0.005, first_delay: float = 0.0
-) -> Iterator[FakeProvider]:
+def fake_provider(*, chunks: int = 8, interval: float = 0.005, first_delay: float = 0.0) -> Iterator[FakeProvider]:
     """A fake provider for the length of a ``with``; times in seconds."""
     provider = FakeProvider(Behaviour(chunks=chunks, interval=interval, first_delay=first_delay))
     try:

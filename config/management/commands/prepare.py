@@ -10,6 +10,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
 from accounts.services.users import setup_link_make
+from agents.runtime import localmodel
 from agents.services import first_look_ensure
 from config.staticfiles import collect_if_changed
 from core import clock
@@ -20,12 +21,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--address", default="http://127.0.0.1:8000", help="where people reach the server")
+        parser.add_argument("--no-static", action="store_true", help="leave static files alone: for hosts without web")
 
-    def handle(self, *args: Any, address: str, **options: Any) -> None:
+    def handle(self, *args: Any, address: str, no_static: bool, **options: Any) -> None:
         call_command("migrate", interactive=False, verbosity=0)
-        collect_if_changed()
+        if not no_static:
+            collect_if_changed()
         now = clock.now()
-        first_look_ensure(local=settings.LOCAL_MODEL, now=now)
+        first_look_ensure(local=settings.LOCAL_MODEL and localmodel.available() is None, now=now)
         token = setup_link_make(now=now)
         if token:
             self.stdout.write("Make the first account here, once, within 24 hours:")

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from agents.runtime import generate, localmodel
+from agents.selectors import provider_kinds
 from config.worker.supervisor import Supervisor
 
 
@@ -23,7 +24,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if settings.LOCAL_MODEL:
             self._start_local_model()
-        generate.warm()
+        generate.warm(provider_kinds())
         try:
             Supervisor(processes=options["processes"], with_clock=options["clock"]).run()
         finally:

@@ -1,0 +1,186 @@
+"""People and groups: accounts are made, switched off and given rights here; nobody is erased here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.contrib.auth.models import Group, Permission
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+from unfold.admin import ModelAdmin
+from unfold.decorators import display
+from unfold.widgets import UnfoldAdminPasswordInput
+
+from accounts.models import User
+from accounts.services.access import SWITCHES, access_set, password_set
+from accounts.services.users import profile_edit, user_create
+from core.admin import OperatorAdmin, OperatorForm, link, stamp
+from core.errors import Refusal
+
+PROFILE = ("display_name", "zone", "locale", "clock", "first_weekday", "theme")
+OUR_APPS = ("accounts", "projects", "agents", "chats", "schedules")
+
+
+def product_permissions() -> QuerySet[Permission]:
+    """Return what may be given: the product's own permissions, not those of packages."""
+    return Permission.objects.filter(content_type__app_label__in=OUR_APPS).select_related("content_type")
+
+
+class UserForm(OperatorForm):
+    """A person; the password is written only, never shown."""
+
+    password = forms.CharField(
+        label=_("New password"),
+        required=False,
+        strip=False,
+        widget=UnfoldAdminPasswordInput(attrs={"autocomplete": "new-password"}),
+        help_text=_("Left empty, the password stays. A new one signs the person out everywhere."),
+    )
+
+    class Meta:
+        model = User
+        fields = ("email", *PROFILE, *SWITCHES, "groups", "user_permissions")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.initial.pop("password", None)
+        if self.instance._state.adding:
+            self.fields["password"].required = True
+            self.fields["password"].label = _("Password")
+            self.fields["password"].help_text = _("12 characters at least.")
+
+    def clean_password(self) -> str:
+        """Keep what was typed away from the model's column, which holds a hash."""
+        self.typed = self.cleaned_data.get("password") or ""
+        return str(self.instance.password)
+
+
+@admin.register(User)
+class UserAdmin(OperatorAdmin):
+    """People."""
+
+    form = UserForm
+    list_display = ("email", "display_name", "operator", "is_active", "zone", "joined")
+    list_filter = ("is_active", "is_staff", "groups")
+    search_fields = ("email",)
+    search_ids = {"usr": "public_id"}
+    search_owner = "pk"
+    search_text = "email"
+    ordering = ("-id",)
+    autocomplete_fields = ()
+    filter_horizontal = ("user_permissions",)
+    readonly_fields = ("public_id", "last_login", "joined", "theirs")
+    add_fieldsets = ((None, {"fields": ("email", "password", "display_name", "zone", "is_staff")}),)
+    fieldsets = (
+        (None, {"fields": ("email", "display_name", "public_id", "joined", "last_login", "theirs")}),
+        (_("Access"), {"fields": ("password", *SWITCHES, "groups", "user_permissions")}),
+        (_("How times and pages are shown"), {"fields": ("zone", "locale", "clock", "first_weekday", "theme")}),
+    )
+
+    @display(description=_("Operator"), boolean=True)
+    def operator(self, obj: User) -> bool:
+        return obj.is_staff
+
+    @display(description=_("Joined"), ordering="date_joined")
+    def joined(self, obj: User) -> SafeString | str:
+        return stamp(obj.date_joined)
+
+    @display(description=_("Theirs"))
+    def theirs(self, obj: User) -> SafeString:
+        """Link to what belongs to the person, found by their e-mail."""
+        from django.urls import reverse
+        from django.utils.html import format_html_join
+        from django.utils.http import urlencode
+
+        lists = {
+            _("Schedules"): "schedules_schedule",
+            _("Runs"): "schedules_run",
+            _("Conversations"): "chats_conversation",
+            _("Projects"): "projects_chatproject",
+            _("Tokens"): "accounts_apitoken",
+            _("Notices"): "accounts_notice",
+        }
+        query = urlencode({"q": obj.email})
+        rows = ((link(f"{reverse(f'admin:{name}_changelist')}?{query}", text),) for text, name in lists.items())
+        return format_html_join(" · ", "{}", rows)
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "user_permissions":
+            kwargs["queryset"] = product_permissions()
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
+        """Rights are given by those who hold all of them; an e-mail is what an account is."""
+        fixed = [*super().get_readonly_fields(request, obj)]
+        if obj is not None:
+            fixed.append("email")
+        if not request.user.is_superuser:
+            fixed += ["is_staff", "is_superuser", "groups", "user_permissions"]
+        return fixed
+
+    def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        """Nobody without all rights changes somebody who holds them."""
+        over = obj is not None and obj.is_superuser and not request.user.is_superuser
+        return not over and super().has_change_permission(request, obj)
+
+    def write(self, request: HttpRequest, obj: Any, form: Any, change: bool, now: datetime) -> User:
+        data = form.cleaned_data
+        if not change:
+            return user_create(
+                email=data["email"],
+                password=form.typed,
+                display_name=data.get("display_name", ""),
+                zone=data.get("zone") or None,
+                operator=bool(data.get("is_staff")) and request.user.is_superuser,
+                now=now,
+            )
+        user = User.objects.get(pk=obj.pk)
+        profile_edit(user=user, values={name: data[name] for name in PROFILE if name in form.changed_data}, now=now)
+        self._write_access(request, user, form, now)
+        if form.typed:
+            password_set(user=user, password=form.typed, actor=_operator(request), now=now)
+        return user
+
+    def _write_access(self, request: HttpRequest, user: User, form: Any, now: datetime) -> None:
+        data: Mapping[str, Any] = form.cleaned_data
+        switched = {name: data[name] for name in SWITCHES if name in form.changed_data}
+        given = {
+            name: list(data[field])
+            for name, field in (("groups", "groups"), ("permissions", "user_permissions"))
+            if field in form.changed_data
+        }
+        if not request.user.is_superuser and (given or switched.keys() - {"is_active"}):
+            raise Refusal("permission_denied")
+        if switched or given:
+            access_set(user=user, values=switched, actor=_operator(request), now=now, **given)
+
+
+def _operator(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user
+
+
+admin.site.unregister(Group)
+
+
+@admin.register(Group)
+class GroupAdmin(ModelAdmin):
+    """Groups, with the product's own permissions only."""
+
+    list_display = ("name",)
+    search_fields = ("name",)
+    filter_horizontal = ("permissions",)
+    show_full_result_count = False
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "permissions":
+            kwargs["queryset"] = product_permissions().filter(
+                Q(codename__in=("use_schedules", "create_schedules")) | ~Q(content_type__model="idempotencykey")
+            )
+        return super().formfield_for_manytomany(db_field, request, **kwargs)

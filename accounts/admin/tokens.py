@@ -1,0 +1,52 @@
+"""Tokens: who may do what with which, and the one act an operator has: revoke. Nothing of the secret is shown."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+from unfold.decorators import display
+
+from accounts.models import ApiToken
+from accounts.services.tokens import token_revoke
+from core.admin import ReadOnlyAdmin, stamp
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(ReadOnlyAdmin):
+    """Tokens of people. People make their own; deleting one revokes it at once."""
+
+    list_display = ("name", "user", "may", "made", "expires", "used")
+    list_select_related = ("user",)
+    page_select_related = ("user",)
+    search_fields = ("public_id",)
+    search_ids = {"tok": "public_id"}
+    search_owner = "user"
+    search_text = "name"
+    ordering = ("-created", "digest")
+    fields = ("name", "user", "public_id", "may", "made", "expires", "used")
+    deletable = True
+    delete_warning = _("Whatever uses it is refused from now on.")
+
+    @display(description=_("May"))
+    def may(self, obj: ApiToken) -> str:
+        return ", ".join(obj.scopes)
+
+    @display(description=_("Made"), ordering="created")
+    def made(self, obj: ApiToken) -> SafeString | str:
+        return stamp(obj.created)
+
+    @display(description=_("Expires"), ordering="expiry")
+    def expires(self, obj: ApiToken) -> SafeString | str:
+        return stamp(obj.expiry) if obj.expiry else str(_("Never"))
+
+    @display(description=_("Last used"), ordering="last_used_at")
+    def used(self, obj: ApiToken) -> SafeString | str:
+        return stamp(obj.last_used_at)
+
+    def erase(self, request: HttpRequest, obj: Any, now: datetime) -> None:
+        token_revoke(token=obj, now=now)

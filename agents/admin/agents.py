@@ -1,0 +1,114 @@
+"""Agents: instructions on a model, shared by all or somebody's own."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+from unfold.decorators import display
+
+from agents.admin.tombstones import DeletedFilter, WithTombstones
+from agents.models import Agent, ChatModel
+from agents.selectors import state_of_agent
+from agents.services.catalogue import agent_delete, agent_save
+from agents.services.trying import agent_try
+from core.admin import OperatorForm, stamp
+from core.clock import now as clock_now
+
+COLUMNS = (
+    "name", "description", "owner", "model", "instructions", "temperature", "max_output_tokens", "deadline_seconds",
+    "tools", "enabled",
+)  # fmt: skip
+_STATES = {
+    "ready": _("Ready"),
+    "disabled": _("Switched off"),
+    "model_unavailable": _("Model switched off"),
+    "deleted": _("Deleted"),
+}
+
+
+class AgentForm(OperatorForm):
+    """An agent."""
+
+    class Meta:
+        model = Agent
+        fields = COLUMNS
+        labels = {"max_output_tokens": _("Output tokens at most"), "deadline_seconds": _("Deadline (s)")}
+        help_texts = {
+            "owner": _("Empty: all may use it."),
+            "deadline_seconds": _("Empty: ten minutes. A schedule may set its own."),
+            "temperature": _("Empty: the model’s own."),
+        }
+
+
+@admin.register(Agent)
+class AgentAdmin(WithTombstones):
+    """Agents."""
+
+    form = AgentForm
+    list_display = ("__str__", "owned_by", "model", "state")
+    list_select_related = ("owner", "model__provider")
+    page_select_related = ("owner", "model__provider")
+    list_filter = (DeletedFilter, "enabled")
+    search_fields = ("name",)
+    search_ids = {"agt": "public_id"}
+    search_owner = "owner"
+    search_text = "name"
+    ordering = ("name", "id")
+    autocomplete_fields = ("owner",)
+    readonly_fields = ("public_id", "made")
+    fields = (*COLUMNS, "public_id", "made")
+    actions = ("try_it",)
+    object_actions = ("try_it",)
+    delete_warning = _("Schedules that use it are blocked at their next run until they get another agent.")
+
+    @display(description=_("Owner"), ordering="owner")
+    def owned_by(self, obj: Agent) -> str:
+        return str(obj.owner) if obj.owner else str(_("All"))
+
+    @display(
+        description=_("State"),
+        label={str(_STATES["ready"]): "success", str(_STATES["model_unavailable"]): "warning"},
+    )
+    def state(self, obj: Agent) -> str:
+        return str(_STATES[state_of_agent(obj)])
+
+    @display(description=_("Made"))
+    def made(self, obj: Agent) -> SafeString | str:
+        return stamp(obj.created_at)
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Offer the models that can be asked, and the one that is set already."""
+        if db_field.name == "model":
+            match = request.resolver_match
+            pk = match.kwargs.get("object_id") if match else None
+            live = Q(deleted_at=None, provider__deleted_at=None)
+            chosen = Q(agents=pk) if pk and str(pk).isdigit() else Q()
+            models = ChatModel.objects.filter(live | chosen if chosen else live)
+            kwargs["queryset"] = models.select_related("provider").distinct().order_by("name")
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def write(self, request: HttpRequest, obj: Any, form: Any, change: bool, now: datetime) -> Agent:
+        data = form.cleaned_data
+        values = {name: data[name] for name in COLUMNS if name in (form.changed_data if change else data)}
+        if values.get("tools", {}) is None:
+            values["tools"] = {}
+        return agent_save(agent=obj if change else None, values=values, now=now)
+
+    def erase(self, request: HttpRequest, obj: Any, now: datetime) -> None:
+        agent_delete(agent=obj, now=now)
+
+    @admin.action(description=_("Test selected agents"), permissions=["change"])
+    def try_it(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
+        """Ask each agent one short question."""
+        for agent in queryset.select_related("model__provider")[:5]:
+            self.say_tried(request, agent.name, agent_try(agent=agent, now=clock_now()))
+
+    @staticmethod
+    def button_text(name: str, description: str) -> str:
+        return str(_("Test"))

@@ -1,0 +1,184 @@
+"""What operators keep: providers, models and agents. What something points to becomes a tombstone, never a gap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, TypeVar
+
+from django.conf import settings
+from django.db import models, transaction
+
+from agents.models import Agent, ChatModel, ModelProvider
+from agents.services.providers import KINDS_WITH_ADDRESS
+from core.crypto import seal
+from core.db import locked
+from core.errors import FieldError, Refusal
+from core.text import has_nul, tidy
+
+LEAST_DEADLINE_SECONDS = 10
+MOST_INSTRUCTIONS = 100_000
+MOST_TEMPERATURE = 2.0
+_MOST = {
+    "name": 100,
+    "base_url": 500,
+    "key_env": 100,
+    "label": 100,
+    "description": 300,
+    "instructions": MOST_INSTRUCTIONS,
+}
+M = TypeVar("M", ModelProvider, ChatModel, Agent)
+
+
+def provider_save(
+    *, provider: ModelProvider | None, values: Mapping[str, Any], key: str | None = None, now: datetime
+) -> ModelProvider:
+    """Add a provider (None) or change the named columns of one.
+
+    `key` None leaves the stored key, an empty one clears it, any other is sealed and can never be read back here.
+    Raises Refusal with the fields that cannot be used.
+    """
+    wanted = _texts(values)
+    if key is not None:
+        wanted["key_encrypted"] = seal(key) if key else ""
+    row = _merged(provider, ModelProvider, wanted)
+    errors = _text_errors(wanted, needed=("name",))
+    if row.kind in KINDS_WITH_ADDRESS and not row.base_url:
+        errors.append(FieldError("base_url", "required"))
+    if row.base_url and not row.base_url.startswith(("http://", "https://")):
+        errors.append(FieldError("base_url", "wrong_type", {"expected": "an http or https address"}))
+    if row.key_env and key:
+        errors.append(FieldError("key_env", "wrong_type", {"expected": "empty where a key is given"}))
+    return _stored(provider, row, wanted, errors)
+
+
+def provider_delete(*, provider: ModelProvider, now: datetime) -> bool:
+    """Delete a provider with its key; return whether the row is gone. Its models go with it.
+
+    Agents on its models stay and say that their model is switched off (`model_unavailable`).
+    """
+    with transaction.atomic():
+        for model in ChatModel.objects.filter(provider=provider, deleted_at=None):
+            model_delete(model=model, now=now)
+        return _gone(provider, now, key_encrypted="", key_env="", enabled=False)
+
+
+def model_save(*, model: ChatModel | None, values: Mapping[str, Any], now: datetime) -> ChatModel:
+    """Add a model (None) or change the named columns of one. Raises Refusal with the fields that cannot be used."""
+    wanted = _texts(values)
+    row = _merged(model, ChatModel, wanted)
+    errors = _text_errors(wanted, needed=("name",), most={**_MOST, "name": 200})
+    if "provider" in wanted and row.provider.deleted_at is not None:
+        errors.append(FieldError("provider", "model_unavailable"))
+    twins = ChatModel.objects.filter(provider=row.provider_id, name=row.name, deleted_at=None).exclude(pk=row.pk)
+    if twins.exists():
+        errors.append(FieldError("name", "name_taken", {"name": row.name}))
+    errors += [
+        FieldError(name, "out_of_range", {"least": 0, "most": "999999"})
+        for name in ("price_input", "price_cached", "price_output")
+        if wanted.get(name) is not None and wanted[name] < 0
+    ]
+    return _stored(model, row, wanted, errors)
+
+
+def model_delete(*, model: ChatModel, now: datetime) -> bool:
+    """Delete a model; return whether the row is gone. With agents on it a tombstone stays."""
+    with transaction.atomic():
+        return _gone(model, now, enabled=False)
+
+
+def agent_save(*, agent: Agent | None, values: Mapping[str, Any], now: datetime) -> Agent:
+    """Add an agent (None) or change the named columns of one; without an owner all may use it.
+
+    Raises Refusal with the fields that cannot be used.
+    """
+    wanted = _texts(values)
+    row = _merged(agent, Agent, wanted)
+    errors = _text_errors(wanted, needed=("name",))
+    if "model" in wanted and row.model.deleted_at is not None:
+        errors.append(FieldError("model", "model_unavailable"))
+    errors += _number_errors(wanted)
+    if "tools" in wanted and not isinstance(wanted["tools"], dict):
+        errors.append(FieldError("tools", "wrong_type", {"expected": "an object"}))
+    return _stored(agent, row, wanted, errors)
+
+
+def agent_delete(*, agent: Agent, now: datetime) -> bool:
+    """Delete an agent; return whether the row is gone.
+
+    While schedules, runs or conversations point to it a content-free tombstone stays: "gone" is never "none".
+    """
+    with transaction.atomic():
+        return _gone(agent, now, name="", description="", instructions="", tools={}, enabled=False)
+
+
+def _texts(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tidy(value) if isinstance(value, str) else value for name, value in values.items()}
+
+
+def _merged(row: M | None, kind: type[M], wanted: Mapping[str, Any]) -> M:
+    """Return the row as it would be, read anew."""
+    merged = kind() if row is None else kind._default_manager.get(pk=row.pk)
+    if merged.deleted_at is not None:
+        raise Refusal("not_found")
+    for name, value in wanted.items():
+        setattr(merged, name, value)
+    return merged
+
+
+def _stored(given: M | None, row: M, wanted: Mapping[str, Any], errors: list[FieldError]) -> M:
+    if errors:
+        raise Refusal.of(errors)
+    if given is None:
+        row.save(force_insert=True)
+    elif wanted:
+        row.save(update_fields=list(wanted))
+    return row
+
+
+def _text_errors(
+    wanted: Mapping[str, Any], *, needed: tuple[str, ...], most: Mapping[str, int] = _MOST
+) -> list[FieldError]:
+    errors = [FieldError(name, "required") for name in needed if name in wanted and not wanted[name]]
+    for name, value in wanted.items():
+        if not isinstance(value, str) or name not in most:
+            continue
+        if has_nul(value):
+            errors.append(FieldError(name, "wrong_type", {"expected": "text without NUL characters"}))
+        elif len(value) > most[name]:
+            errors.append(FieldError(name, "too_long", {"actual": len(value), "most": most[name]}))
+    return errors
+
+
+def _number_errors(wanted: Mapping[str, Any]) -> list[FieldError]:
+    bounds: dict[str, tuple[float, float]] = {
+        "temperature": (0, MOST_TEMPERATURE),
+        "max_output_tokens": (1, 10_000_000),
+        "deadline_seconds": (LEAST_DEADLINE_SECONDS, settings.MAX_DEADLINE_SECONDS),
+    }
+    return [
+        FieldError(name, "out_of_range", {"least": least, "most": most})
+        for name, (least, most) in bounds.items()
+        if wanted.get(name) is not None and not least <= wanted[name] <= most
+    ]
+
+
+def _gone(row: M, now: datetime, **emptied: Any) -> bool:
+    """Delete `row`, or leave a tombstone with `emptied` columns while any row of any app points to it."""
+    kind = type(row)
+    held = locked(kind._default_manager.filter(pk=row.pk)).first()
+    if held is None or held.deleted_at is not None:
+        return False
+    if not _pointed_to(held):
+        models.QuerySet(kind).filter(pk=row.pk).delete()
+        return True
+    kind._default_manager.filter(pk=row.pk).update(deleted_at=now, **emptied)
+    return False
+
+
+def _pointed_to(row: models.Model) -> bool:
+    """Return whether any foreign key leads to `row`: one look at each index, however many rows there are."""
+    return any(
+        relation.related_model._base_manager.filter(**{relation.field.name: row.pk}).exists()
+        for relation in row._meta.related_objects
+    )

@@ -1,0 +1,49 @@
+"""Waits for what is due in one second, and checks that provider, ledger and plan agree: otherwise figures are void."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from bench.deployment import Deployment
+
+
+def in_seconds(seconds: float) -> datetime:
+    """Return the whole second that is at least `seconds` from now."""
+    from core import clock
+
+    return (clock.now() + timedelta(seconds=seconds + 1)).replace(microsecond=0)
+
+
+def wait_settled(due: datetime, number: int, *, limit: float, each: Callable[[], None] = lambda: None) -> datetime:
+    """Wait until `number` runs of `due` have settled; return when the last did. `each` is called about twice a second.
+
+    Raises SystemExit when that takes longer than `limit` seconds after `due`.
+    """
+    from core import clock
+    from schedules.domain.states import OPEN
+    from schedules.models import Run
+
+    while True:
+        runs = Run.objects.filter(scheduled_for=due)
+        settled = runs.exclude(status__in=OPEN)
+        if settled.count() >= number:
+            return settled.order_by("-settled_at").values_list("settled_at", flat=True)[0]
+        if clock.now() > due + timedelta(seconds=limit):
+            raise SystemExit(f"void: after {limit} s only {settled.count()} of {number} runs had settled")
+        each()
+        time.sleep(0.5)
+
+
+def agree(here: Deployment, due: datetime, number: int) -> list[float]:
+    """Return the delay of each request after `due`, in seconds, sorted; void unless log = ledger = due."""
+    from schedules.models import Run
+
+    requests = here.requests()
+    prompts = Counter(entry["prompt"] for entry in requests)
+    ledger = Counter(Run.objects.filter(scheduled_for=due).values_list("status", flat=True))
+    if len(requests) != number or len(prompts) != number or ledger != {"succeeded": number}:
+        raise SystemExit(f"void: {len(requests)} requests, {len(prompts)} prompts, ledger {dict(ledger)}, due {number}")
+    return sorted(entry["at"] - due.timestamp() for entry in requests)

@@ -1,0 +1,44 @@
+"""Percentiles, memory and the report of a bench."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import psutil
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Return the smallest value that at least `share` (0 to 1) of all are not above."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, max(0, -(-int(share * 1000 * len(ordered)) // 1000) - 1))]
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """Return count, median, 99th percentile and maximum, rounded to milliseconds."""
+    return {
+        "n": len(values),
+        "p50": round(percentile(values, 0.5), 3),
+        "p99": round(percentile(values, 0.99), 3),
+        "max": round(max(values), 3),
+    }
+
+
+def tree_memory(pid: int) -> float:
+    """Return the proportional set size (PSS) in MB of a process and all its descendants, shared pages counted once."""
+    processes = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+    total = 0
+    for process in processes:
+        try:
+            total += process.memory_full_info().pss
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
+    return total / 1e6
+
+
+def report(name: str, reached: dict[str, bool], **figures: Any) -> int:
+    """Print one JSON object and return the exit code: 0 when every target was reached."""
+    print(json.dumps({"bench": name, "cores": os.cpu_count(), **figures, "reached": reached}, indent=1, default=str))
+    return 0 if all(reached.values()) else 1

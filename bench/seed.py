@@ -1,0 +1,82 @@
+"""Rows for benches: an agent on the fake provider, owners, and many schedules written in bulk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from accounts.models import User
+from agents.models import Agent, ChatModel, ModelProvider
+from schedules.models import Schedule
+
+CHUNK = 5_000
+
+
+def make_agent(port: int, model: str = "ok") -> Agent:
+    """Return a shared agent whose model is served by the fake provider on `port`."""
+    provider = ModelProvider.objects.create(kind="openai", name="Fake provider", base_url=f"http://127.0.0.1:{port}/v1")
+    return Agent.objects.create(name="Bench", model=ChatModel.objects.create(provider=provider, name=model))
+
+
+def make_owners(number: int) -> list[User]:
+    """Return members who may use schedules."""
+    from django.contrib.auth.models import Group
+
+    owners = User.objects.bulk_create([User(email=f"owner{n}@example.com", password="!") for n in range(number)])
+    members = Group.objects.get(name="Members")
+    User.groups.through.objects.bulk_create(
+        [User.groups.through(user_id=owner.pk, group_id=members.pk) for owner in owners]
+    )
+    return owners
+
+
+def make_due(agent: Agent, owners: list[User], number: int, due: datetime) -> None:
+    """Add `number` once-schedules due at `due`, spread over the owners."""
+    _insert(_once(agent, owners[n % len(owners)], due, f"bench prompt {n}") for n in range(number))
+
+
+def make_crowd(agent: Agent, owners: list[User], number: int, now: datetime) -> None:
+    """Add `number` daily schedules that are not due for hours: the crowd a due one must be found in."""
+
+    def rows() -> Iterator[Schedule]:
+        for n in range(number):
+            at = (now + timedelta(hours=3, minutes=n % 1200)).replace(second=0, microsecond=0)
+            yield Schedule(
+                owner=owners[n % len(owners)], agent=agent, name=f"Crowd {n}", prompt="Later.", zone="UTC",
+                cadence={"kind": "daily", "time": f"{at:%H:%M}"}, planned_through=now, next_run_at=at,
+                next_occurrence_at=at, min_gap_seconds=86_400, created_at=now, updated_at=now,
+            )  # fmt: skip
+
+    _insert(rows())
+
+
+def make_resting(agent: Agent, owners: list[User], number: int, now: datetime) -> None:
+    """Add `number` each of blocked, paused and completed schedules."""
+    states = ({"blocked_reason": "agent_deleted", "blocked_at": now}, {"enabled": False}, {"completed_at": now})
+    _insert(
+        Schedule(
+            owner=owners[n % len(owners)], agent=agent, name=f"Resting {n}", prompt="Never.", zone="UTC",
+            cadence={"kind": "daily", "time": "09:00"}, planned_through=now, created_at=now, updated_at=now, **state,
+        )
+        for state in states
+        for n in range(number)
+    )  # fmt: skip
+
+
+def _once(agent: Agent, owner: User, due: datetime, prompt: str) -> Schedule:
+    before = due - timedelta(seconds=60)
+    return Schedule(
+        owner=owner, agent=agent, name=prompt, prompt=prompt, zone="UTC",
+        cadence={"kind": "once", "at": due.isoformat().replace("+00:00", "Z")}, planned_through=before,
+        next_run_at=due, next_occurrence_at=due, created_at=before, updated_at=before,
+    )  # fmt: skip
+
+
+def _insert(rows: Iterator[Schedule]) -> None:
+    batch: list[Schedule] = []
+    for row in rows:
+        batch.append(row)
+        if len(batch) == CHUNK:
+            Schedule.objects.bulk_create(batch)
+            batch = []
+    Schedule.objects.bulk_create(batch)

@@ -1,0 +1,100 @@
+"""Acts on rows: the same function for a selection in a list and for the buttons of one page, always by POST."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin import ModelAdmin
+from django.contrib.admin.utils import unquote
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.urls import URLPattern, path, reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from core.errors import Refusal
+from core.human import say
+
+MOST_AT_ONCE = 500
+
+
+def act_on(
+    admin: ModelAdmin, request: HttpRequest, rows: QuerySet[Any], act: Callable[[Any], Any], *, did: str
+) -> int:
+    """Do `act` to each row by itself, log it, and say what was done and what was refused; return how many were done.
+
+    A selection is a page at most; a forged larger one stops at 500. `did` is the past participle in the log and the message ("Paused"). An act that returns False changed nothing.
+    """
+    done = 0
+    refused: Counter[str] = Counter()
+    for row in list(rows[:MOST_AT_ONCE]):
+        try:
+            if act(row) is False:
+                continue
+        except Refusal as refusal:
+            refused[say(refusal.code, refusal.params)] += 1
+            continue
+        done += 1
+        admin.log_change(request, row, f"{did}.")
+    if done or not refused:
+        text = ngettext("%(did)s: %(n)s.", "%(did)s: %(n)s.", done) % {"did": did, "n": done}
+        admin.message_user(request, text, messages.SUCCESS if done else messages.INFO)
+    for sentence, times in refused.items():
+        count = f" ({times})" if times > 1 else ""
+        admin.message_user(request, _("Not done: %(why)s") % {"why": sentence} + count, messages.ERROR)
+    return done
+
+
+class Acting(ModelAdmin):
+    """Puts actions named in `object_actions` as buttons on the row's own page."""
+
+    object_actions: tuple[str, ...] = ()
+    change_form_outer_before_template: str | None = "admin/object_actions.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        name = f"{self.opts.app_label}_{self.opts.model_name}_act"
+        own = path("<path:object_id>/act/<slug:act>/", self.admin_site.admin_view(self.act_view), name=name)
+        return [own, *super().get_urls()]
+
+    def act_view(self, request: HttpRequest, object_id: str, act: str) -> HttpResponse:
+        """Do one action to one row. Only by POST, only to those who may."""
+        if request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        rows = self.get_queryset(request).filter(pk=unquote(object_id))
+        function = self.get_actions(request).get(act, (None,))[0] if act in self.object_actions else None
+        if function is None or not self.has_view_or_change_permission(request):
+            raise PermissionDenied
+        answer = function(self, request, rows)
+        if isinstance(answer, HttpResponse):
+            return answer
+        names = self.opts.app_label, self.opts.model_name
+        if rows.exists():
+            return HttpResponseRedirect(reverse("admin:{}_{}_change".format(*names), args=[object_id]))
+        return HttpResponseRedirect(reverse("admin:{}_{}_changelist".format(*names)))
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> Any:
+        context = dict(extra_context or {})
+        if object_id and self.object_actions:
+            allowed = self.get_actions(request)
+            url = f"admin:{self.opts.app_label}_{self.opts.model_name}_act"
+            context["object_actions"] = [
+                {"url": reverse(url, args=[object_id, name]), "text": self.button_text(name, allowed[name][2])}
+                for name in self.object_actions
+                if name in allowed
+            ]
+        return super().changeform_view(request, object_id, form_url, context)
+
+    @staticmethod
+    def button_text(name: str, description: str) -> str:
+        """Return what the button of an action says: the list's words without "selected"."""
+        return str(description).replace(" selected", "")

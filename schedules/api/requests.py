@@ -1,0 +1,50 @@
+"""What the API reads from a request besides its body: preconditions and filters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+
+from core.errors import Refusal
+from core.problems import field_errors
+from core.serializers import parse_instant
+
+_STRONG_TAG = re.compile(r'"([0-9]{1,10})"')
+NEVER_A_REVISION = -1
+
+
+def if_match_of(request: Request, current: int) -> int | None:
+    """Return the revision that `If-Match` demands, None when it demands nothing (RFC 9110, 13.1.1).
+
+    Comparison is strong: a weak or unknown tag matches no revision. Of several the `current` one counts.
+    """
+    header = request.headers.get("If-Match")
+    if header is None or header.strip() == "*":
+        return None
+    tags = [_STRONG_TAG.fullmatch(part.strip()) for part in header.split(",")]
+    revisions = [int(tag[1]) for tag in tags if tag is not None]
+    if current in revisions:
+        return current
+    return revisions[0] if revisions else NEVER_A_REVISION
+
+
+def instant_filter(query: Mapping[str, str], name: str) -> Any:
+    """Return the filter `name` as an instant, or None. Raises Refusal at the filter."""
+    if name not in query:
+        return None
+    try:
+        return parse_instant(query[name])
+    except ValidationError as error:
+        raise Refusal.of(list(field_errors(error.detail, name))) from error
+
+
+def choice_filter(query: Mapping[str, str], name: str, known: tuple[str, ...]) -> list[str]:
+    """Return the words of a filter, several separated by commas. Raises Refusal `choice_unknown` at the filter."""
+    words = [word.strip() for word in query.get(name, "").split(",")] if name in query else []
+    if any(word not in known for word in words):
+        raise Refusal.at(name, "choice_unknown", choices=", ".join(known))
+    return words

@@ -1,0 +1,32 @@
+"""What tokens may do (accounts.md, Tokens)."""
+
+from __future__ import annotations
+
+import pytest
+
+from accounts.domain.scopes import SCOPES, fires_only, grants, known
+
+
+@pytest.mark.parametrize("scope", [*SCOPES, "fire:sch_0123abc"])
+def test_known_scopes(scope: str):
+    assert known(scope)
+
+
+@pytest.mark.parametrize("scope", ["", "admin", "schedules", "fire:", "fire:a b", "fire:../x", "fire:" + "a" * 41, "*"])
+def test_unknown_scopes(scope: str):
+    assert not known(scope)
+
+
+def test_a_scope_grants_itself_alone():
+    assert grants(["runs:read"], ["runs:read"])
+    assert not grants(["runs:write"], ["runs:read"])
+    assert grants(["runs:read"], ["schedules:read", "runs:read"])
+    assert not grants(["runs:read"], [])
+
+
+def test_a_fire_token_reads_nothing():
+    assert fires_only(["fire:sch_1"])
+    assert not grants(["fire:sch_1"], ["any"])
+    assert grants(["fire:sch_1", "runs:read"], ["any"])
+    assert not grants(["fire:sch_1"], ["fire:sch_2"])
+    assert not grants([], ["any"])

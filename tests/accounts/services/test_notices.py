@@ -1,0 +1,43 @@
+"""The outbox (R3, R15)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+
+from accounts.models import Notice
+from accounts.services.notices import notice_add, notices_read
+from tests.factories import NOW
+
+
+def add(user: Any, **fields: Any) -> None:
+    given = {"code": "schedule_blocked", "params": {"name": "Mornings"}, "subject": "sch_1", "dedupe_key": "k", "now": NOW}
+    notice_add(user_id=user.pk, **(given | fields))
+
+
+def test_one_event_is_told_once(alice: Any):
+    """R15"""
+    add(alice)
+    add(alice, params={"name": "Other"})
+    add(alice, dedupe_key="another")
+    assert list(Notice.objects.order_by("id").values_list("dedupe_key", "params")) == [
+        ("k", {"name": "Mornings"}),
+        ("another", {"name": "Mornings"}),
+    ]
+
+
+def test_a_duplicate_never_fails_the_transaction_it_is_in(alice: Any):
+    add(alice)
+    with transaction.atomic():
+        add(alice)
+        add(alice, dedupe_key="after")
+    assert Notice.objects.count() == 2
+
+
+def test_reading_marks_ones_own_alone(alice: Any, bob: Any):
+    add(alice)
+    add(bob, dedupe_key="bobs")
+    assert notices_read(user_id=alice.pk, now=NOW) == 1
+    assert notices_read(user_id=alice.pk, now=NOW) == 0
+    assert Notice.objects.get(user=bob).read_at is None
