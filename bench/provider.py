@@ -109,7 +109,6 @@ class Connection(asyncio.Protocol):
     """One client connection; requests on it are answered one after the other."""
 
     transport: asyncio.Transport
-    asked: Asked
 
     def __init__(self, provider: Provider) -> None:
         self.provider, self.buffer, self.local_port = provider, b"", 0
@@ -137,14 +136,17 @@ class Connection(asyncio.Protocol):
         if len(rest) >= size:
             self.buffer = rest[size:]
             method, target, _ = first.split(" ")
-            self.request(method, target.partition("?")[0], rest[:size])
+            names = ("authorization", "x-api-key", "x-goog-api-key")
+            key = next((headers[name] for name in names if name in headers), "").removeprefix("Bearer ")
+            self.request(method, target.partition("?")[0], rest[:size], key)
 
-    def request(self, method: str, path: str, body: bytes) -> None:
+    def request(self, method: str, path: str, body: bytes, key: str) -> None:
         """Dispatch one request."""
         provider = self.provider
         dialect = dialect_for(path)
         if method == "POST" and dialect:
-            asked = self.asked = dialect.read(path, json.loads(body))
+            asked = dialect.read(path, json.loads(body))
+            asked.key = key
             name, script = provider.script_for(asked)
             if not asked.stream and script.body == "events":
                 script = behaviours.behaviour("json", script)

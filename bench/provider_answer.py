@@ -93,6 +93,8 @@ class Answer:
         elif ending == "cut-clean":
             write(out + b"0\r\n\r\n")
             self.done("cut-clean")
+        elif ending == "error-stall":
+            write(out + _chunked(self.dialect.error_event(self.script.error_code)))
         elif ending == "error-in-stream":
             write(out + _chunked(self.dialect.error_event(self.script.error_code)) + b"0\r\n\r\n")
             self.done("error-in-stream")
@@ -110,6 +112,8 @@ class Answer:
                 formatdate(time.time() + wait, usegmt=True) if script.retry_as_date else f"{wait:g}"
             )
         message = f"The fake provider was told to answer {script.status}."
+        if script.status == 401:
+            message = f"Incorrect API key provided: {self.asked.key}."
         return whole(script.status, json.dumps(self.dialect.error(script.error_code, message)).encode(), **headers)
 
     def whole(self) -> bytes:

@@ -20,6 +20,7 @@ A name is a list of words joined by ``+``, such as ``slow-2+cut-5``:
 ``length-N``, ``filter-N``     N pieces, then the finish reason ``length`` or ``content_filter``
 ``finish-error-N``             N pieces, then the finish reason ``error``
 ``error-in-stream-N``          N pieces, then an error event; ``-code-NAME`` names the error
+``error-stall-N``              the same, and then silence instead of the end
 ``thinking-N``                 N pieces of reasoning before the text
 ``nousage``, ``cached-N``      no usage report; N of the prompt's tokens reported as cached
 ``dirty``                      text with a NUL, a split surrogate pair and a lone surrogate
@@ -124,7 +125,7 @@ def _apply(script: Behaviour, word: str) -> Behaviour:
 
 def _ending(script: Behaviour, word: str) -> Behaviour:
     found = re.fullmatch(
-        r"(cut-clean|cut|stall|length|filter|finish-error|error-in-stream)(?:-(\d+))?(?:-code-(\w+))?", word
+        r"(cut-clean|cut|stall|length|filter|finish-error|error-in-stream|error-stall)(?:-(\d+))?(?:-code-(\w+))?", word
     )
     if not found:
         return script

@@ -23,6 +23,7 @@ class Asked:
     stream: bool
     wants_usage: bool = True
     settings: dict[str, Any] = field(default_factory=dict)
+    key: str = ""
 
     @property
     def prompt_tokens(self) -> int:

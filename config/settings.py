@@ -6,7 +6,9 @@ import os
 import secrets
 from pathlib import Path
 
+from chats.domain.states import TurnStatus
 from config import env
+from schedules.domain.states import RunStatus
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 APP_ENV = env.read("APP_ENV")
@@ -106,7 +108,11 @@ DATABASES = {"default": env.database(env.read("DATABASE_URL"), DATA_DIR)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 ATOMIC_REQUESTS = False
 CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": env.read("REDIS_URL")}
+    "default": {
+        "BACKEND": "config.cache.ForgivingRedisCache",
+        "LOCATION": env.read("REDIS_URL"),
+        "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
+    }
     if env.read("REDIS_URL")
     else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}
 }
@@ -188,7 +194,10 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
-    "ENUM_NAME_OVERRIDES": {},
+    "ENUM_NAME_OVERRIDES": {
+        "TurnStatus": [status.value for status in TurnStatus],
+        "RunStatus": [status.value for status in RunStatus],
+    },
 }
 KNOX_TOKEN_MODEL = "accounts.ApiToken"
 REST_KNOX = {"AUTH_HEADER_PREFIX": "Bearer", "TOKEN_TTL": None, "TOKEN_MODEL": "accounts.ApiToken"}

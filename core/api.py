@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from drf_spectacular.utils import OpenApiResponse, inline_serializer
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, inline_serializer
 from rest_framework import serializers, viewsets
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -54,6 +55,14 @@ def problems(*statuses: int) -> dict[Any, OpenApiResponse]:
         (status, "application/problem+json"): OpenApiResponse(PROBLEM, description=_MEANINGS[status])
         for status in sorted({400, 401, 403, 429, *statuses})
     }
+
+
+KEYED = OpenApiParameter(
+    "Idempotency-Key",
+    OpenApiTypes.STR,
+    OpenApiParameter.HEADER,
+    description="1 to 128 characters. A repeated request with the same key and body is answered as the first one was.",
+)
 
 
 class ApiRequest(Request):

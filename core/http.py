@@ -18,6 +18,7 @@ from core.errors import Refusal
 from core.panel import refused
 from core.problems import CONTENT_TYPE, headers_of, problem_of, problem_response, refusal_of
 from core.strict_json import StrictJSONParser
+from core.text import has_nul
 
 __all__ = [
     "JSONOnly",
@@ -57,7 +58,10 @@ def policy(**changes: str) -> str:
 
 
 class SecurityHeadersMiddleware:
-    """Set the strict Content-Security-Policy, unless the view set its own, and what browsers may not share."""
+    """Set the strict Content-Security-Policy, unless the view set its own, and what browsers may not share.
+
+    An address with NUL is answered here: it names nothing, and PostgreSQL cannot even be asked for it.
+    """
 
     sync_capable = True
     async_capable = True
@@ -69,10 +73,15 @@ class SecurityHeadersMiddleware:
             markcoroutinefunction(self)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
+        if has_nul(request.path) or (not _is_api(request) and "%00" in request.META.get("QUERY_STRING", "")):
+            return self._at_once(bad_address(request)) if self.asynchronous else self._marked(bad_address(request))
         response = self.get_response(request)
         if isinstance(response, HttpResponseBase):
             return self._marked(response)
         return self._later(response)
+
+    async def _at_once(self, response: HttpResponseBase) -> HttpResponseBase:
+        return self._marked(response)
 
     async def _later(self, response: Awaitable[HttpResponseBase]) -> HttpResponseBase:
         return self._marked(await response)
@@ -110,9 +119,20 @@ def problem_handler(error: Exception, context: dict[str, Any]) -> Response | Non
     return Response(problem_of(refusal), status=refusal.status, headers=headers, content_type=CONTENT_TYPE)
 
 
+def _is_api(request: HttpRequest) -> bool:
+    return request.path.startswith(API_PREFIX)
+
+
+def bad_address(request: HttpRequest) -> HttpResponse:
+    """Answer an address that no database can be asked for, without asking one."""
+    if _is_api(request):
+        return problem_response(Refusal("not_found"))
+    return HttpResponse("There is nothing here.", status=404, content_type="text/plain; charset=utf-8")
+
+
 def answer(request: HttpRequest, refusal: Refusal) -> HttpResponse:
     """Answer `refusal` in the form the asker reads: a problem document under `/api/`, else a page or a fragment."""
-    if request.path.startswith(API_PREFIX):
+    if _is_api(request):
         return problem_response(refusal)
     return refused(request, refusal)
 
@@ -134,7 +154,7 @@ def page_forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer a request that could not be read."""
-    if request.path.startswith(API_PREFIX):
+    if _is_api(request):
         return problem_response(Refusal("body_unreadable", expected="a request"))
     return HttpResponse("This request cannot be read.", status=400, content_type="text/plain; charset=utf-8")
 
@@ -142,7 +162,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer an error that nobody foresaw, without its text; a page that cannot be rendered becomes one sentence."""
     refusal = Refusal("internal")
-    if request.path.startswith(API_PREFIX):
+    if _is_api(request):
         return problem_response(refusal)
     try:
         return refused(request, refusal)

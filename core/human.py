@@ -125,7 +125,7 @@ class Reader:
 
 def _rough(seconds: float) -> str:
     """Return a span in the one or two units that matter at its size."""
-    whole = int(seconds)
+    whole = round(seconds / 60) * 60 if seconds >= 60 else int(seconds)
     days, hours, minutes = whole // 86400, whole % 86400 // 3600, whole % 3600 // 60
     if days:
         return f"{days} d {hours} h" if hours and days < 100 else f"{days} d"

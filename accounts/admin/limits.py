@@ -43,7 +43,9 @@ class LimitSetForm(OperatorForm):
         for name, value in default_limits().items():
             if name in self.fields:
                 kept = _("no limit") if value is None else _("on") if value is True else value
-                self.fields[name].help_text = _("Empty inherits. Where nobody set anything: %(value)s.") % {"value": kept}
+                self.fields[name].help_text = _("Empty inherits. Where nobody set anything: %(value)s.") % {
+                    "value": kept
+                }
 
 
 @admin.register(LimitSet)

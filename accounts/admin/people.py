@@ -9,18 +9,22 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.contrib.auth.models import Group, Permission
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html_join
+from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.decorators import display
-from unfold.widgets import UnfoldAdminPasswordInput
+from unfold.widgets import UnfoldAdminPasswordWidget
 
 from accounts.models import User
 from accounts.services.access import SWITCHES, access_set, password_set
 from accounts.services.users import profile_edit, user_create
 from core.admin import OperatorAdmin, OperatorForm, link, stamp
+from core.admin.paging import NextChangeList
 from core.errors import Refusal
 
 PROFILE = ("display_name", "zone", "locale", "clock", "first_weekday", "theme")
@@ -39,7 +43,7 @@ class UserForm(OperatorForm):
         label=_("New password"),
         required=False,
         strip=False,
-        widget=UnfoldAdminPasswordInput(attrs={"autocomplete": "new-password"}),
+        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
         help_text=_("Left empty, the password stays. A new one signs the person out everywhere."),
     )
 
@@ -94,10 +98,6 @@ class UserAdmin(OperatorAdmin):
     @display(description=_("Theirs"))
     def theirs(self, obj: User) -> SafeString:
         """Link to what belongs to the person, found by their e-mail."""
-        from django.urls import reverse
-        from django.utils.html import format_html_join
-        from django.utils.http import urlencode
-
         lists = {
             _("Schedules"): "schedules_schedule",
             _("Runs"): "schedules_run",
@@ -176,11 +176,12 @@ class GroupAdmin(ModelAdmin):
     list_display = ("name",)
     search_fields = ("name",)
     filter_horizontal = ("permissions",)
-    show_full_result_count = False
+    ordering = ("name",)
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[NextChangeList]:
+        return NextChangeList
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "permissions":
-            kwargs["queryset"] = product_permissions().filter(
-                Q(codename__in=("use_schedules", "create_schedules")) | ~Q(content_type__model="idempotencykey")
-            )
+            kwargs["queryset"] = product_permissions()
         return super().formfield_for_manytomany(db_field, request, **kwargs)

@@ -14,6 +14,22 @@ from unfold.decorators import display
 from accounts.models import ApiToken
 from accounts.services.tokens import token_revoke
 from core.admin import ReadOnlyAdmin, stamp
+from core.admin.paging import NextChangeList
+
+
+def nameless(token: ApiToken) -> ApiToken:
+    """Return the row known by its public id alone: its key is the digest of the secret, which no page needs."""
+    token.digest = token.public_id
+    token.token_key = ""
+    return token
+
+
+class TokenList(NextChangeList):
+    """Tokens, addressed by their public ids."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.result_list = [nameless(token) for token in self.result_list]
 
 
 @admin.register(ApiToken)
@@ -32,6 +48,18 @@ class ApiTokenAdmin(ReadOnlyAdmin):
     deletable = True
     delete_warning = _("Whatever uses it is refused from now on.")
 
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[NextChangeList]:
+        return TokenList
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        """None for selections: tokens are revoked one by one."""
+        return {}
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        rows = self.get_queryset(request).select_related(*self.page_select_related)
+        found = rows.filter(public_id=object_id).first()
+        return None if found is None else nameless(found)
+
     @display(description=_("May"))
     def may(self, obj: ApiToken) -> str:
         return ", ".join(obj.scopes)
@@ -49,4 +77,4 @@ class ApiTokenAdmin(ReadOnlyAdmin):
         return stamp(obj.last_used_at)
 
     def erase(self, request: HttpRequest, obj: Any, now: datetime) -> None:
-        token_revoke(token=obj, now=now)
+        token_revoke(token=ApiToken.objects.get(public_id=obj.public_id), now=now)

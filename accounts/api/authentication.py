@@ -12,7 +12,7 @@ from rest_framework import authentication, exceptions
 from rest_framework.request import Request
 
 from accounts.models import ApiToken, User
-from core.clock import now as clock_now
+from core.clock import host_now
 from core.errors import Refusal
 
 USE_IS_NOTED_EVERY = timedelta(minutes=1)
@@ -26,7 +26,7 @@ class TokenAuthentication(KnoxAuthentication):
             user, found = super().authenticate_credentials(token)
         except UnicodeDecodeError as error:
             raise exceptions.AuthenticationFailed from error
-        now = clock_now()
+        now = host_now()
         stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_IS_NOTED_EVERY)
         if found.last_used_at is None or found.last_used_at < now - USE_IS_NOTED_EVERY:
             ApiToken.objects.filter(stale, pk=found.pk).update(last_used_at=now)
@@ -34,7 +34,7 @@ class TokenAuthentication(KnoxAuthentication):
 
     def _cleanup_token(self, auth_token: ApiToken) -> bool:
         """Return whether the token's time is over. It stays listed, as expired, until its owner revokes it."""
-        return auth_token.expiry is not None and auth_token.expiry < clock_now()
+        return auth_token.expiry is not None and auth_token.expiry < host_now()
 
 
 class SessionAuthentication(authentication.SessionAuthentication):

@@ -13,7 +13,7 @@ from accounts.selectors.permissions import held
 from accounts.selectors.tokens import token_find, tokens_of
 from accounts.services.tokens import token_create, token_revoke
 from accounts.services.users import profile_edit
-from core.api import Api, ApiRequest, edge_now, found, problems
+from core.api import KEYED, Api, ApiRequest, edge_now, found, problems
 from core.paging import query_of
 from core.serializers import validated
 
@@ -52,7 +52,7 @@ class Tokens(Api):
         now = edge_now()
         return self.pages(tokens_of(request.user), lambda page: [outputs.token_out(t, now=now) for t in page])
 
-    @extend_schema(request=TokenCreate, responses={201: TokenMade, **problems(409, 410)})
+    @extend_schema(parameters=[KEYED], request=TokenCreate, responses={201: TokenMade, **problems(409, 410)})
     def create(self, request: ApiRequest) -> Response:
         """Make a token. Its secret is in this answer and nowhere else; a replay leaves it out."""
         now = edge_now()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Any
 
 from django.contrib.auth.models import Group, Permission
 from django.contrib.auth.password_validation import validate_password

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from typing import Any
 
@@ -17,7 +18,7 @@ from agents.models import Agent, ChatModel
 from agents.selectors import state_of_agent
 from agents.services.catalogue import agent_delete, agent_save
 from agents.services.trying import agent_try
-from core.admin import OperatorForm, stamp
+from core.admin import OperatorForm, stamp, text_block
 from core.clock import now as clock_now
 
 COLUMNS = (
@@ -61,8 +62,7 @@ class AgentAdmin(WithTombstones):
     search_text = "name"
     ordering = ("name", "id")
     autocomplete_fields = ("owner",)
-    readonly_fields = ("public_id", "made")
-    fields = (*COLUMNS, "public_id", "made")
+    readonly_fields = ("public_id", "made", "its_tools")
     actions = ("try_it",)
     object_actions = ("try_it",)
     delete_warning = _("Schedules that use it are blocked at their next run until they get another agent.")
@@ -77,6 +77,16 @@ class AgentAdmin(WithTombstones):
     )
     def state(self, obj: Agent) -> str:
         return str(_STATES[state_of_agent(obj)])
+
+    def get_fields(self, request: HttpRequest, obj: Agent | None = None) -> Any:
+        """Who may only look gets the tools as text."""
+        editable = self.has_change_permission(request, obj) if obj else True
+        columns = COLUMNS if editable else tuple("its_tools" if name == "tools" else name for name in COLUMNS)
+        return columns if obj is None else (*columns, "public_id", "made")
+
+    @display(description=_("Tools"))
+    def its_tools(self, obj: Agent) -> SafeString | str:
+        return text_block(json.dumps(obj.tools, indent=1, ensure_ascii=False) if obj.tools else "")
 
     @display(description=_("Made"))
     def made(self, obj: Agent) -> SafeString | str:

@@ -14,7 +14,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
-from unfold.widgets import UnfoldAdminPasswordInput, UnfoldBooleanSwitchWidget
+from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanSwitchWidget
 
 from agents.admin.tombstones import DeletedFilter, WithTombstones
 from agents.models import ModelProvider
@@ -34,7 +34,7 @@ class ProviderForm(OperatorForm):
         label=_("Key"),
         required=False,
         max_length=2000,
-        widget=UnfoldAdminPasswordInput(attrs={"autocomplete": "new-password"}),
+        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
     )
     clear_key = forms.BooleanField(
         label=_("Remove the stored key"), required=False, widget=UnfoldBooleanSwitchWidget()

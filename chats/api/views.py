@@ -28,7 +28,7 @@ from chats.services.conversations import (
     conversation_edit,
     conversation_turn_stop,
 )
-from core.api import Api, ApiRequest, edge_now, found, nothing_sent, problems
+from core.api import KEYED, Api, ApiRequest, edge_now, found, nothing_sent, problems
 from core.errors import Refusal
 from core.paging import flag_of, query_of
 from core.serializers import validated
@@ -65,7 +65,9 @@ class Conversations(Api):
         rows = conversations_matching(request.user, **_filters(request))
         return self.pages(rows, lambda page: [conversation_out(conversation) for conversation in page])
 
-    @extend_schema(request=ConversationCreate, responses={201: ConversationShown, **problems(409, 410)})
+    @extend_schema(
+        parameters=[KEYED], request=ConversationCreate, responses={201: ConversationShown, **problems(409, 410)}
+    )
     def create(self, request: ApiRequest) -> Response:
         """Make an empty conversation."""
         now = edge_now()

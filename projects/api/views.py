@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from accounts.api.creating import created
 from accounts.selectors.limits import limits_of
-from core.api import Api, ApiRequest, edge_now, found, problems
+from core.api import KEYED, Api, ApiRequest, edge_now, found, problems
 from core.errors import Refusal
 from core.paging import flag_of, query_of
 from core.registry import used_by
@@ -55,7 +55,7 @@ class Projects(Api):
         rows = projects_matching(request.user, archived=flag_of(query, "archived"), text=query.get("q", ""))
         return self.pages(rows, shown)
 
-    @extend_schema(request=ProjectCreate, responses={201: ProjectShown, **problems(409, 410)})
+    @extend_schema(parameters=[KEYED], request=ProjectCreate, responses={201: ProjectShown, **problems(409, 410)})
     def create(self, request: ApiRequest) -> Response:
         """Make a project."""
         now = edge_now()

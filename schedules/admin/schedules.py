@@ -19,9 +19,10 @@ from core.admin import act_on, link, shown_link, stamp
 from core.clock import now as clock_now
 from core.human import say
 from schedules.admin.labels import outcome_labels, state_labels
+from schedules.domain.choices import DEFAULT_NOTIFY, DEFAULT_RETENTION
 from schedules.models import Schedule
 from schedules.outputs.wire import description_of
-from schedules.outputs.words import STATES, outcome_word
+from schedules.outputs.words import KEEPS, NOTIFIES, STATES, outcome_word
 from schedules.services.editing import schedule_delete, schedule_pause
 from schedules.services.operating import schedule_block, schedule_release
 from schedules.services.runs import run_now
@@ -100,11 +101,11 @@ class ScheduleAdmin(WithText):
     delete_warning = _("What has not started is cancelled, what runs is stopped. Its conversations stay.")
     fieldsets = (
         (None, {"fields": ("name", "owner", "state", "why", "public_id", "its_runs", "last_outcome")}),
-        (_("When"), {"fields": ("cadence_words", "zone", "next_at", "looked_at", "planned", "until", "max_runs",
-                                "skip_dates", "skip_next")}),
+        (_("When"), {"fields": ("cadence_words", "zone", "next_at", "looked_at", "planned", "ends", "max_runs",
+                                "left_out", "skip_next")}),
         (_("What"), {"fields": ("agent", "project", "target", "said")}),
         (_("Rules"), {"fields": ("overlap_policy", "misfire_policy", "misfire_grace_seconds", "deadline_seconds",
-                                 "retry_window_seconds", "monthly_budget", "retention", "notify")}),
+                                 "retry_window_seconds", "monthly_budget", "kept", "told")}),
         (_("Counters"), {"fields": ("succeeded_count", "reached_count", "failure_streak", "balance_skip_streak",
                                     "look_failures", "look_error", "revision", "made", "changed")}),
     )  # fmt: skip
@@ -142,6 +143,26 @@ class ScheduleAdmin(WithText):
     @display(description=_("Ledger complete to"))
     def planned(self, obj: Schedule) -> SafeString | str:
         return stamp(obj.planned_through)
+
+    @display(description=_("Until"))
+    def ends(self, obj: Schedule) -> SafeString | str:
+        return stamp(obj.until)
+
+    @display(description=_("Dates left out"))
+    def left_out(self, obj: Schedule) -> str:
+        return ", ".join(obj.skip_dates) or "–"
+
+    @display(description=_("Conversations kept"))
+    def kept(self, obj: Schedule) -> str:
+        """Say the retention in words."""
+        rule = {**DEFAULT_RETENTION, **obj.retention}
+        return f"{dict(KEEPS)[rule['keep']]} {rule.get('n') or ''}".strip()
+
+    @display(description=_("Owner is told"))
+    def told(self, obj: Schedule) -> str:
+        """Say when and where the owner is told."""
+        rule = {**DEFAULT_NOTIFY, **obj.notify}
+        return f"{dict(NOTIFIES)[rule['on']]} ({', '.join(rule['channels'])})"
 
     @display(description=_("Left out next"))
     def skip_next(self, obj: Schedule) -> SafeString | str:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from chats.models import TurnAttempt
-from core.api import Api, edge_now, found, nothing_sent, problems
+from core.api import Api, ApiRequest, edge_now, found, nothing_sent, problems
 from core.paging import query_of
 from schedules.api import schema
 from schedules.api.requests import choice_filter, instant_filter
@@ -39,7 +38,7 @@ class Runs(Api):
         parameters=schema.filters(schedule="Id of a schedule.", **FILTERS),
         responses={200: schema.RunShown(many=True), **problems()},
     )
-    def list(self, request: Request) -> Response:
+    def list(self, request: ApiRequest) -> Response:
         """List runs of all schedules under the filters given."""
         query = query_of(request, "status", "schedule", "since", "until")
         runs = runs_of(request.user)
@@ -52,19 +51,19 @@ class Runs(Api):
         parameters=schema.filters(**FILTERS),
         responses={200: schema.RunShown(many=True), **problems(404)},
     )
-    def of_schedule(self, request: Request, id: str) -> Response:
+    def of_schedule(self, request: ApiRequest, id: str) -> Response:
         """List the runs of one schedule."""
         query = query_of(request, "status", "since", "until")
         schedule = found(schedule_find(request.user, id))
         return self._page(runs_of(request.user).filter(schedule=schedule), query)
 
     @extend_schema(responses={200: schema.RunShown, **problems(404)})
-    def retrieve(self, request: Request, id: str) -> Response:
+    def retrieve(self, request: ApiRequest, id: str) -> Response:
         """Read one run."""
         return Response(run_out(found(run_find(request.user, id))))
 
     @extend_schema(operation_id="runs_stop", request=None, responses={202: schema.RunShown, **problems(404)})
-    def stop(self, request: Request, id: str) -> Response:
+    def stop(self, request: ApiRequest, id: str) -> Response:
         """Stop a run: at once while it waits, within a second while it streams. A second stop changes nothing."""
         nothing_sent(request)
         run_stop(run=found(run_find(request.user, id)), actor=request.user, now=edge_now())
@@ -89,7 +88,7 @@ class Attempts(Api):
     serializer_class = schema.AttemptShown
 
     @extend_schema(operation_id="runs_attempts_list", responses={200: schema.AttemptShown(many=True), **problems(404)})
-    def list(self, request: Request, id: str) -> Response:
+    def list(self, request: ApiRequest, id: str) -> Response:
         """List attempts."""
         query_of(request)
         run = found(run_find(request.user, id))

@@ -6,12 +6,11 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 from drf_spectacular.utils import extend_schema
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.api.creating import REPLAYED
 from accounts.models import User
-from core.api import Api, edge_now, found, idempotency_key, nothing_sent, problems
+from core.api import Api, ApiRequest, edge_now, found, idempotency_key, nothing_sent, problems
 from core.errors import Refusal
 from core.paging import query_of
 from core.serializers import validated
@@ -65,7 +64,7 @@ class Schedules(Api):
         ),
         responses={200: schema.ScheduleShown(many=True), **problems()},
     )
-    def list(self, request: Request) -> Response:
+    def list(self, request: ApiRequest) -> Response:
         """List schedules under the filters given."""
         query = query_of(request, "state", "agent", "project", "q")
         return self.pages(
@@ -77,7 +76,7 @@ class Schedules(Api):
         parameters=[schema.KEY_HEADER],
         responses={201: schema.ScheduleShown, **problems(409, 410)},
     )
-    def create(self, request: Request) -> Response:
+    def create(self, request: ApiRequest) -> Response:
         """Make a schedule; the same `Idempotency-Key` with the same body answers with the one made first."""
         schedule, replayed = schedule_create(
             owner=request.user, body=request.data, now=edge_now(), key=idempotency_key(request)
@@ -85,7 +84,7 @@ class Schedules(Api):
         return answer(schedule, 201, REPLAYED if replayed else {})
 
     @extend_schema(responses={200: schema.ScheduleShown, **problems(404)})
-    def retrieve(self, request: Request, id: str) -> Response:
+    def retrieve(self, request: ApiRequest, id: str) -> Response:
         """Read a schedule; `ETag` is its revision in quotes, for `If-Match`."""
         return answer(found(schedule_find(request.user, id)))
 
@@ -94,14 +93,14 @@ class Schedules(Api):
         parameters=[schema.IF_MATCH_HEADER],
         responses={200: schema.ScheduleShown, **problems(404, 409)},
     )
-    def partial_update(self, request: Request, id: str) -> Response:
+    def partial_update(self, request: ApiRequest, id: str) -> Response:
         """Edit a schedule: what is not sent stays as it is; an edit that changes nothing writes nothing."""
         schedule = found(schedule_find(request.user, id))
         wanted = if_match_of(request, schedule.revision)
         return answer(schedule_edit(schedule=schedule, body=request.data, now=edge_now(), if_match=wanted))
 
     @extend_schema(responses={204: None, 202: schema.ScheduleShown, **problems(404)})
-    def destroy(self, request: Request, id: str) -> Response:
+    def destroy(self, request: ApiRequest, id: str) -> Response:
         """Delete a schedule: hidden at once, 204 when it is erased, 202 while its last run is being stopped."""
         schedule = found(schedule_find(request.user, id))
         if schedule_delete(schedule=schedule, now=edge_now()):
@@ -109,7 +108,7 @@ class Schedules(Api):
         return answer(schedule, 202)
 
     @extend_schema(request=PreviewBody, responses={200: schema.PreviewShown, **problems()})
-    def preview(self, request: Request) -> Response:
+    def preview(self, request: ApiRequest) -> Response:
         """Say a cadence in words and list its coming occurrences; nothing is stored."""
         return Response(schedule_preview(owner=request.user, body=request.data, now=edge_now()))
 
@@ -122,7 +121,7 @@ class ScheduleActs(Api):
     serializer_class = schema.ScheduleShown
 
     @extend_schema(operation_id="schedules_pause", request=None, responses={200: schema.ScheduleShown, **problems(404)})
-    def pause(self, request: Request, id: str) -> Response:
+    def pause(self, request: ApiRequest, id: str) -> Response:
         """Switch it off: what waits to start is cancelled, what runs finishes."""
         nothing_sent(request)
         return answer(schedule_pause(schedule=found(schedule_find(request.user, id)), now=edge_now()))
@@ -130,7 +129,7 @@ class ScheduleActs(Api):
     @extend_schema(
         operation_id="schedules_resume", request=None, responses={200: schema.ScheduleShown, **problems(404, 409)}
     )
-    def resume(self, request: Request, id: str) -> Response:
+    def resume(self, request: ApiRequest, id: str) -> Response:
         """Switch it on, from now; also lifts a block."""
         nothing_sent(request)
         return answer(schedule_resume(schedule=found(schedule_find(request.user, id)), now=edge_now()))
@@ -140,7 +139,7 @@ class ScheduleActs(Api):
         request=SkipNextBody,
         responses={200: schema.ScheduleShown, **problems(404, 409)},
     )
-    def skip_next(self, request: Request, id: str) -> Response:
+    def skip_next(self, request: ApiRequest, id: str) -> Response:
         """Leave out the next occurrence, which is named so that a late request cannot leave out another."""
         schedule = found(schedule_find(request.user, id))
         at = validated(SkipNextBody, request.data)["scheduled_for"]
@@ -152,7 +151,7 @@ class ScheduleActs(Api):
         parameters=[schema.KEY_HEADER],
         responses={202: schema.RunShown, **problems(404, 409, 410, 503)},
     )
-    def run(self, request: Request, id: str) -> Response:
+    def run(self, request: ApiRequest, id: str) -> Response:
         """Run it now, whatever its times; the same `Idempotency-Key` answers with the run made first."""
         nothing_sent(request)
         schedule = found(schedule_find(request.user, id))
@@ -186,6 +185,6 @@ def _files_into(owner: User, project: str) -> Q:
     """Return the condition on the effective project (P14): under a pin all schedules file into the same one."""
     policy = policy_of(owner)
     if policy.pinned:
-        pin: Any = owner.projects.filter(pk=policy.pin_id).values_list("public_id", flat=True).first()
+        pin: Any = owner.projects.filter(pk__in=[policy.pin_id]).values_list("public_id", flat=True).first()
         return Q() if project == pin else Q(pk__in=[])
     return Q(project=None) if project == "none" else Q(project__public_id=project)

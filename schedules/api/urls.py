@@ -1,11 +1,13 @@
 """The addresses of schedules and runs, under `/api/v1/`."""
 
+from typing import Any
+
 from django.urls import path
 
 from schedules.api.runs import Attempts, Runs
 from schedules.api.schedules import ScheduleActs, Schedules
 
-one = {"get": "retrieve", "patch": "partial_update", "delete": "destroy"}
+one: dict[str, Any] = {"get": "retrieve", "patch": "partial_update", "delete": "destroy"}
 
 urlpatterns = [
     path("schedules", Schedules.as_view({"get": "list", "post": "create"}), name="api-schedules"),

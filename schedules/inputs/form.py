@@ -126,6 +126,7 @@ def _values(post: QueryDict) -> Form:
     """Return the posted values; a box that is not ticked is not in the post."""
     form: Form = {name: post.getlist(name) if name in _LISTS else post[name] for name in post}
     form |= {name: form.get(name) in ("on", "true", "1") for name in _SWITCHES}
+    form |= {name: form.get(name, []) for name in _LISTS}
     if "prompt" in form:
         form["prompt"] = _lines(form["prompt"])
     return form

@@ -151,15 +151,18 @@ def _empty(cards: list[View], show: str, q: str) -> View:
     return {"kind": "none", "title": str(_NOTHING[show]), "text": may_run % {"n": len(cards)}}
 
 
-def seconds_to_next_look(cards: list[View], now: datetime) -> int:
-    """Return 2 while something is going on or due within a minute, else 15 (interfaces.md, Side panel)."""
-    soon = now + timedelta(seconds=60)
-    for card in cards:
-        if card["lives"] and any(live["s"] in ("running", "queued") for live in card["lives"]):
-            return 2
-        if card["next_at"] and datetime.fromisoformat(card["next_at"]) <= soon:
-            return 2
-    return 15
+def seconds_to_next_look(cards: list[View], now: datetime) -> float:
+    """Return 2 while something is going on or due within a minute, else 15 (interfaces.md, Side panel).
+
+    Around a due instant it is less: a look right after it, then one a second, so that a short answer is seen to run.
+    """
+    dues = [datetime.fromisoformat(card["next_at"]) for card in cards if card["next_at"]]
+    left = (min(dues) - now).total_seconds() if dues else 3600.0
+    if left < 3:
+        return round(max(left + 0.4, 0.5), 1)
+    if any(live["s"] in ("running", "queued") for card in cards for live in card["lives"] or ()):
+        return 1
+    return 2 if left <= 60 else 15
 
 
 def banner_view(state: Standing, reader: Reader) -> View | None:

@@ -32,7 +32,8 @@ def preview_view(*, owner: User, cadence: Mapping[str, Any], zone: str | None, r
     try:
         found = schedule_preview(owner=owner, body=body, now=reader.now)
     except Refusal as refusal:
-        wrong = refusal.fields or [refusal]
+        # A field that is still empty is no mistake yet: saving says so, the preview waits.
+        wrong = [error for error in refusal.fields or [refusal] if error.code != "required"]
         return {"errors": [{"code": error.code, "text": say(error.code, error.params)} for error in wrong]}
     return shown(found, reader, zone or owner.zone)
 

@@ -72,19 +72,17 @@ class CadenceField(serializers.JSONField):
         return data
 
 
-class DateField(serializers.DateField):
+@extend_schema_field({"type": "string", "format": "date"})
+class DateField(IdField):
     """A local date as text, kept as text."""
 
-    def to_internal_value(self, value: Any) -> str:
-        if isinstance(value, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", value, re.ASCII):
+    def to_internal_value(self, data: Any) -> str:
+        if isinstance(data, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", data, re.ASCII):
             try:
-                return date.fromisoformat(value).isoformat()
+                return date.fromisoformat(data).isoformat()
             except ValueError:
                 pass
         raise refuse("wrong_type", expected="a date such as 2026-12-24")
-
-    def to_representation(self, value: Any) -> str:
-        return str(value)
 
 
 class DatesField(ListOf):

@@ -89,6 +89,13 @@ def candidate_on(schedule: Schedule, *, now: datetime) -> tuple[str, dict[str, A
     return write_refusal(candidate, now=now)
 
 
+def ask_gate(candidate: Schedule, *, now: datetime) -> None:
+    """Raise what the gate says against `candidate` being on, at the field that mends it where there is one (R18)."""
+    refused = candidate_on(candidate, now=now)
+    if refused is not None:
+        raise gate_field(*refused)
+
+
 def gate_field(reason: str, params: Mapping[str, Any]) -> Refusal:
     """Return what the gate refused, at the field that mends it where there is one."""
     path = _FIELD_OF_REASON.get(reason)

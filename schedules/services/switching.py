@@ -15,9 +15,8 @@ from schedules.models import Run, Schedule
 from schedules.services.arming import schedule_arm, schedule_close_due, write_columns
 from schedules.services.drafts import stored_timing
 from schedules.services.guards import (
-    candidate_on,
+    ask_gate,
     ends_of,
-    gate_field,
     nothing_left,
     owner_locked,
     require_permission,
@@ -56,9 +55,7 @@ def schedule_resume(*, schedule: Schedule, now: datetime) -> Schedule:
         require_permission(person)
         if row.blocked_reason == "by_operator":
             raise Refusal("by_operator")
-        refused = candidate_on(row, now=now)
-        if refused is not None:
-            raise gate_field(*refused)
+        ask_gate(row, now=now)
         over = nothing_left(row, stored_timing(row), ends_of(row), now=now)
         if over is not None:
             raise Refusal.of([over])

@@ -91,7 +91,7 @@ function finish(dialog) {
     return;
   }
   dialog.close();
-  dialog.remove();
+  setTimeout(() => dialog.remove()); // the answer that closed it is still being swapped in
   const target = opener?.isConnected ? opener : document.getElementById(opener?.id ?? "");
   (target ?? document.getElementById("new") ?? document.querySelector("main a"))?.focus();
   opener = null;

@@ -137,7 +137,8 @@ def views_are_short(tree: ast.Module, path: Path) -> Iterator[str]:
     if _room(path) != "panel" or path.parts[0] == "core":
         return
     for node in functions(tree):
-        if any(argument.arg == "request" for argument in node.args.args[:2]) and _code_lines(node) > VIEW_LINES:
+        is_view = any(argument.arg == "request" for argument in node.args.args[:2]) and not node.name.startswith("_")
+        if is_view and _code_lines(node) > VIEW_LINES:
             yield _at(path, node, f"the view {node.name} has {_code_lines(node)} lines; {VIEW_LINES} is the most")
 
 

@@ -8,7 +8,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 APPS = ["core", "accounts", "projects", "agents", "chats", "schedules", "config"]
-_NEVER = {".venv", ".git", "var", "artifacts", "node_modules", "staticfiles"}
+_NEVER = {
+    ".venv", ".git", "var", "artifacts", "node_modules", "staticfiles",
+    ".hypothesis", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".import_linter_cache",
+}  # fmt: skip
 
 
 @cache

@@ -199,3 +199,10 @@ def test_a_form_without_its_token_is_refused_on_pages_as_well(alice: Any):
     answer = client.post("/accounts/logout/")
     assert answer.status_code == 403
     assert CATALOGUE["csrf_failed"].sentence in answer.content.decode()
+
+
+@pytest.mark.parametrize("address", ["/api/v1/projects/%00", "/api/v1/conversations/a%00b/turns", "/c/%00", "/panel/?q=%00"])
+def test_an_address_with_nul_is_not_found_and_never_an_error(address: str, alice: Any):
+    answer = browser(alice).get(address)
+    assert answer.status_code == 404
+    assert "default-src" in answer["Content-Security-Policy"]

@@ -104,7 +104,9 @@ def test_the_command_prints_its_ports_and_writes_the_log(tmp_path: Path) -> None
     port, control = int(process.stdout.readline()), int(process.stdout.readline())
     try:
         assert text_of(post(f"http://127.0.0.1:{port}/v1", "ok")) == answer_text("hi", 4)
-        order = urllib.request.Request(f"http://127.0.0.1:{control}/control", b'{"behaviour": "status-500", "times": 1}')
+        order = urllib.request.Request(
+            f"http://127.0.0.1:{control}/control", b'{"behaviour": "status-500", "times": 1}'
+        )
         urllib.request.urlopen(order, timeout=10).close()
         with pytest.raises(urllib.error.HTTPError, match="500"):
             post(f"http://127.0.0.1:{port}/v1", "ok")

@@ -114,7 +114,8 @@ def test_an_edit_that_leaves_the_times_alone_keeps_an_occurrence_due(created):
 
 
 @pytest.mark.parametrize(
-    "change", [{"cadence": {"kind": "daily", "time": "07:00"}}, {"zone": "Asia/Tokyo"}, {"until": "2026-07-01T00:00:00Z"}]
+    "change",
+    [{"cadence": {"kind": "daily", "time": "07:00"}}, {"zone": "Asia/Tokyo"}, {"until": "2026-07-01T00:00:00Z"}],
 )
 def test_what_was_due_gets_its_row_before_the_rule_changes(created, change):
     """C12: cancelled within the grace, and nothing of the past is opened later."""
@@ -279,6 +280,7 @@ def test_an_edit_that_mends_one_reason_and_meets_another_stays_blocked_by_the_ot
     block(schedule, "project_required")
     edited = edit(schedule, name="Evening")
     assert (edited.blocked_reason, edited.next_run_at) == ("agent_disabled", None)
+    assert [notice.code for notice in alice.notices.all()] == ["schedule_blocked"]
 
 
 @pytest.mark.parametrize("reason", ["too_many_failures", "insufficient_balance", "goal_held"])

@@ -84,9 +84,10 @@ def test_without_the_permission_nothing_is_created(make_user, body, now):
     assert refused(make_user(member=False), body, now).code == "permission_denied"
 
 
-def test_with_the_feature_off_nothing_is_created(alice, body, now, limit):
+@pytest.mark.parametrize("enabled", [True, False])
+def test_with_the_feature_off_nothing_is_created_not_even_a_paused_one(alice, body, now, limit, enabled):
     limit(alice, enabled=False)
-    assert refused(alice, body, now).code == "feature_disabled"
+    assert refused(alice, {**body, "enabled": enabled}, now).code == "feature_disabled"
 
 
 def test_the_cap_counts_paused_and_blocked_ones_but_not_completed_or_deleted_ones(

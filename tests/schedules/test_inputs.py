@@ -179,7 +179,10 @@ def test_the_zone_and_the_cadence_are_both_named_when_both_are_wrong(read):
     ]
 
 
-@pytest.mark.parametrize("text", ["<img src=x onerror=alert(1)>", "‮txt", "नमस्ते", "{{date}} {% x %}", "'; DROP TABLE x"])
+HOSTILE = ["<img src=x onerror=alert(1)>", "\u202etxt", "नमस्ते", "{{date}} {% x %}", "'; DROP TABLE x"]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_and_foreign_text_is_kept_as_it_is(read, text):
     """B85."""
     assert read(name=text, prompt=text) == {"name": text, "prompt": text}

@@ -227,6 +227,15 @@ def test_one_touched_field_is_all_that_is_sent(created):
     }
 
 
+def test_unticking_every_day_is_a_change_that_is_refused_at_the_days(created, now):
+    schedule = created(cadence={"kind": "weekly", "days": ["mon"], "time": "09:00"})
+    body = form_to_body(posted({**body_to_form(schedule), "days": []}), schedule)
+    assert body == {"cadence": {"kind": "weekly", "days": [], "time": "09:00"}}
+    with pytest.raises(Refusal) as caught:
+        schedule_edit(schedule=schedule, body=body, now=now)
+    assert [error.path for error in caught.value.fields] == ["cadence.days"]
+
+
 def test_saving_an_untouched_form_does_not_lift_a_block(created):
     """Only resume or an explicit switch lifts it; a box that was ticked all along is none."""
     schedule = created()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
@@ -24,17 +25,27 @@ from schedules.selectors.lists import (
 
 DUE = datetime(2026, 6, 1, 9, tzinfo=UTC)
 
-SCHEDULE_FIELDS = """
+SCHEDULE_FIELDS = set(
+    re.findall(
+        r"\w+",
+        """
     id revision created_at updated_at name prompt agent project project_source cadence zone until max_runs skip_dates
     enabled target overlap_policy misfire_policy misfire_grace_seconds approval_ttl_seconds hold_on_approval
     deadline_seconds retry_window_seconds goal monthly_budget retention notify state blocked_reason blocked_text
     completed_at next_run_at pending_approvals description last_run succeeded_count failure_streak balance_skip_streak
-""".split()
-RUN_FIELDS = """
+""",
+    )
+)
+RUN_FIELDS = set(
+    re.findall(
+        r"\w+",
+        """
     id schedule kind scheduled_for missed_until missed_count status reason reason_text delay_seconds opened_at
     started_at settled_at duration_seconds attempts project conversation prompt input_tokens output_tokens cost error
     agent goal revision due_at late shifted again_of notified
-""".split()
+""",
+    )
+)
 
 
 def out(schedule):
@@ -47,12 +58,12 @@ def run_shown(run):
 
 def test_a_schedule_has_exactly_the_fields_of_the_wire_and_of_the_openapi_document(created):
     shown = out(created())
-    assert sorted(shown) == sorted(SCHEDULE_FIELDS) == sorted(schema.ScheduleShown().fields)
+    assert set(shown) == SCHEDULE_FIELDS == set(schema.ScheduleShown().fields)
 
 
 def test_a_run_has_exactly_the_fields_of_the_wire_and_of_the_openapi_document(created, make_run):
     shown = run_shown(make_run(schedule=created()))
-    assert sorted(shown) == sorted(RUN_FIELDS) == sorted(schema.RunShown().fields)
+    assert set(shown) == RUN_FIELDS == set(schema.RunShown().fields)
 
 
 def test_a_new_schedule_is_shown_with_its_choices_and_its_next_run(created, agent, make_project, alice):

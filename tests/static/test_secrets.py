@@ -16,7 +16,7 @@ PATTERNS = {
     "cloud key": r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
     "hosting token": r"\b(?:ghp|gho|ghs|glpat|npm|pypi)[_-][A-Za-z0-9_-]{30,}",
     "chat token": r"\bxox[abpr]-[0-9A-Za-z-]{20,}",
-    "password in an address": r"\b[a-z][a-z0-9+.-]*://[^\s/:@{}$<>\"']+:(?!password@|secret@)[^\s/:@{}$<>\"']{3,}@(?!host|example)",
+    "password in an address": r"\b[a-z][a-z0-9+.-]*://[^\s/:@{}$<>\"']+:[^\s/:@{}$<>\"']{3,}@(?=[\w-]+\.)(?![\w.-]*\bexample\b)",
 }
 EXAMPLES = {
     "private key": "-----BEGIN RSA PRIVATE" + " KEY-----",

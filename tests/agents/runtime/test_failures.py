@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import socket
 import ssl
 import subprocess
@@ -196,9 +197,13 @@ def test_a_certificate_that_nobody_signed_is_a_provider_that_cannot_be_reached(a
     assert outcome.failure and "CERTIFICATE_VERIFY_FAILED" in outcome.failure.detail
 
 
-def test_a_host_that_does_not_shake_hands_in_time_cannot_be_reached(ask: Ask, provider: FakeProvider) -> None:
+@pytest.mark.parametrize("kind", ["openai", "anthropic", "google"])
+def test_a_host_that_does_not_shake_hands_in_time_cannot_be_reached(
+    ask: Ask, provider: FakeProvider, kind: str
+) -> None:
     """R26: the first rung, connecting."""
-    outcome = ask(base_url=provider.url.replace("http://", "https://"), connect_timeout=0.2)
+    address = provider.url.replace("http://", "https://")
+    outcome = ask(base_url=address, kind=kind, connect_timeout=0.2, request_timeout=5)
     assert shape(outcome.failure) == ("provider_unreachable", "definite", True, "")
 
 
@@ -259,17 +264,23 @@ def test_a_wait_that_is_no_wait_is_none(raw: str, seconds: float | None) -> None
 # What a failure tells.
 
 
-def test_a_failure_shows_neither_key_nor_credentials(ask: Ask, provider: FakeProvider) -> None:
-    """Failure and retry: redacted, at most 1,000 characters, nothing that a database refuses."""
-    address = provider.url.replace("http://", "http://alice:hunter2@")
-    for behaviour in ("status-401", "nothttp", "garbage", "cut-3"):
-        failure = ask(behaviour, base_url=address).failure
-        assert failure is not None
-        shown = f"{failure} {failure.detail}"
-        assert KEY not in shown
-        assert "hunter2" not in shown
-        assert "\x00" not in shown
-        assert 0 < len(failure.detail) <= 1000
+@pytest.mark.parametrize("kind", ["openai", "anthropic", "google"])
+def test_a_key_that_the_provider_repeats_is_not_shown(ask: Ask, kind: str) -> None:
+    """Failure and retry: redacted."""
+    seen = ask("status-401", api_key="abc", kind=kind).failure
+    assert seen and "Incorrect API key provided: abc" in seen.detail, "the fake provider repeats the key"
+    hidden = ask("status-401", kind=kind).failure
+    assert hidden and KEY not in str(hidden)
+
+
+@pytest.mark.parametrize("behaviour", ["status-401", "nothttp", "garbage", "cut-3"])
+def test_a_failure_shows_no_credentials_of_the_address(ask: Ask, provider: FakeProvider, behaviour: str) -> None:
+    """Failure and retry: no URLs with credentials, at most 1,000 characters, nothing that a database refuses."""
+    failure = ask(behaviour, base_url=provider.url.replace("http://", "http://alice:hunter2@")).failure
+    assert failure is not None
+    for secret in ("hunter2", base64.b64encode(b"alice:hunter2").decode(), "\x00"):
+        assert secret not in str(failure)
+    assert 0 < len(failure.detail) <= 1000
 
 
 @pytest.mark.parametrize("key", ["sk-ké", "sk-with\nnewline"])
@@ -296,6 +307,7 @@ def test_an_answer_without_bounds_is_cut_off(ask: Ask, monkeypatch: pytest.Monke
 
 def test_what_the_callers_own_function_raises_stays_its_own(provider: FakeProvider) -> None:
     """A lost fence in the caller is no failure of the provider (R4)."""
+
     def refuse(_: str) -> None:
         raise LookupError("fence lost")
 

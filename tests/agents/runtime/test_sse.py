@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import random
 from collections.abc import AsyncIterator
@@ -39,7 +40,7 @@ def merged(data: bytes, cuts: list[int], dialect: Dialect = "openai", takes: boo
     """``data`` through a merger, cut at ``cuts``; ``takes`` hands out after every piece, as a read does."""
     merger, out = DeltaMerger(dialect), list[bytes]()
     edges = sorted({min(cut, len(data)) for cut in cuts} | {0, len(data)})
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in itertools.pairwise(edges):
         merger.feed(data[start:end], out)
         if takes:
             out += merger.take()
@@ -170,6 +171,12 @@ def test_neighbours_become_one_event() -> None:
 def test_an_event_that_carries_more_than_a_text_is_left_alone(other: dict[str, Any]) -> None:
     data = as_bytes([chunk({"content": "a"}), other, chunk({"content": "c"})])
     assert event(other) in merged(data, [])
+
+
+def test_usage_in_every_event_is_never_merged_away() -> None:
+    """The library adds them up."""
+    data = as_bytes([chunk({"content": word}, usage={"completion_tokens": 1}) for word in ("a", "b")])
+    assert merged(data, []).count(b"completion_tokens") == 2
 
 
 def test_two_pieces_that_would_join_to_a_tag_stay_apart() -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
 
+import httpcore2
 import pytest
 
 from agents.runtime import transport
 from agents.runtime.generate import aclose, generate
-from agents.runtime.transport import PACE, Pace
+from agents.runtime.sse import DeltaMerger
+from agents.runtime.transport import PACE, Body, Pace, PacedStream, Witness
 from tests.agents.runtime.conftest import Ask, call, spec_for
 from tests.fakes.provider import FakeProvider, answer_text
 
@@ -59,6 +62,59 @@ def test_a_short_answer_is_not_paced_at_all(monkeypatch: pytest.MonkeyPatch, ask
     start = time.monotonic()
     assert ask("stream-5x0ms").answer is not None
     assert time.monotonic() - start < 10
+
+
+class Inner:
+    """A body whose parts come when the test says so."""
+
+    def __init__(self) -> None:
+        self.parts: asyncio.Queue[bytes] = asyncio.Queue()
+        self.closed = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while part := await self.parts.get():
+            yield part
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+def test_a_socket_is_paced_from_the_first_text_to_the_finish_reason_only() -> None:
+    """So that neither the first text waits nor the end, and the connection's next request starts free."""
+    role, text, finish = (
+        b'data: {"choices":[{"index":0,"delta":{%b},"finish_reason":%b}]}\n\n' % parts
+        for parts in ((b'"role":"assistant","content":""', b"null"), (b'"content":"a"', b"null"), (b"", b'"stop"'))
+    )
+
+    async def main() -> list[bool]:
+        inner, socket = Inner(), PacedStream(httpcore2.AsyncNetworkStream())
+        body = Body(inner, Witness(status=200), DeltaMerger("openai"), socket)
+        found = []
+        parts = aiter(body)
+        for part in (role, text, finish):
+            inner.parts.put_nowait(part)
+            await anext(parts)
+            found.append(socket.paced)
+        await body.aclose()
+        assert inner.closed
+
+        again = Body(inner, Witness(status=200), DeltaMerger("openai"), socket)
+        inner.parts.put_nowait(text)
+        await anext(aiter(again))
+        found.append(socket.paced)
+        await again.aclose()
+        return [*found, socket.paced]
+
+    assert asyncio.run(main()) == [False, True, False, True, False]
+
+
+def test_a_body_that_nobody_read_is_closed_all_the_same() -> None:
+    async def main() -> bool:
+        inner = Inner()
+        await Body(inner, Witness(status=500)).aclose()
+        return inner.closed
+
+    assert asyncio.run(main())
 
 
 def test_the_next_request_on_a_connection_starts_unpaced(
@@ -125,6 +181,21 @@ def test_no_failure_leaves_a_stream_open(ask: Ask, provider: FakeProvider) -> No
             assert ask(behaviour, kind=kind).failure is not None
     assert provider.live() == 0
     assert PACE.live == 0
+
+
+@pytest.mark.parametrize("kind", ["openai", "anthropic", "google"])
+def test_a_stream_that_an_sdk_leaves_open_is_closed_with_the_call(provider: FakeProvider, kind: str) -> None:
+    """An error event in a stream that then stays open: not every SDK closes it."""
+
+    async def main() -> bool:
+        outcome = await call(spec_for(provider, "error-stall-3", kind=kind), f"left open {kind}")
+        assert outcome.failure is not None
+        [request] = provider.requests(f"left open {kind}")
+        ended = provider.outcome(request["id"], within=1.0)["outcome"] == "aborted"
+        await aclose()
+        return ended
+
+    assert asyncio.run(main())
 
 
 def test_one_client_carries_many_streams_at_once(provider: FakeProvider) -> None:

@@ -77,9 +77,7 @@ def test_one_run_is_read_by_its_id(api, ledger, schedule):
     assert shown["reason_text"] == "The run before was still busy. Rule: skip this time."
 
 
-def test_stopping_a_waiting_run_ends_it_and_a_second_stop_changes_nothing(
-    api, schedule, alice, make_run, make_turn
-):
+def test_stopping_a_waiting_run_ends_it_and_a_second_stop_changes_nothing(api, schedule, alice, make_run, make_turn):
     run = make_run(schedule=schedule, kind="manual", status="queued", turn=make_turn(owner=alice, origin="schedule"))
     first = api.post(f"{LIST}/{run.public_id}/stop")
     assert (first.status_code, first.json()["settled_at"] is not None) == (202, True)

@@ -214,9 +214,14 @@ def test_under_a_pin_the_project_filter_means_the_effective_project(api, made, m
 
 @pytest.mark.parametrize(
     ("query", "code"),
-    [("state=happy", "choice_unknown"), ("colour=red", "filter_unknown"), ("state=armed&state=paused", "filter_unknown"),
-     ("cursor=xyz", "wrong_type"), ("limit=0", "out_of_range")],
-)  # fmt: skip
+    [
+        ("state=happy", "choice_unknown"),
+        ("colour=red", "filter_unknown"),
+        ("state=armed&state=paused", "filter_unknown"),
+        ("cursor=xyz", "wrong_type"),
+        ("limit=0", "out_of_range"),
+    ],
+)
 def test_an_unknown_filter_is_refused(api, query, code):
     problem(api.get(f"{LIST}?{query}"), 400, code)
 

@@ -135,6 +135,26 @@ def test_c5_a_fortnight_does_not_drift_over_a_year():
     assert all(week % 2 == 0 for week in weeks)
 
 
+@pytest.mark.parametrize("day", [1, 2, 3, 4, 5, 6, 7])
+@pytest.mark.parametrize(
+    ("sent", "days"),
+    [
+        ({"kind": "daily", "time": "09:00", "every": 3, "anchor": "2026-06-03"}, ["06-03", "06-06", "06-09", "06-12"]),
+        (
+            {"kind": "weekly", "days": ["wed"], "time": "09:00", "every": 3, "anchor": "2026-06-03"},
+            ["06-03", "06-24", "07-15", "08-05"],
+        ),
+        (
+            {"kind": "rrule", "dtstart": "2026-06-03T09:00", "rule": "FREQ=DAILY;INTERVAL=3"},
+            ["06-03", "06-06", "06-09", "06-12"],
+        ),
+    ],
+)
+def test_c5_a_step_counts_from_its_anchor_wherever_one_looks_from(sent, days, day):
+    found = upcoming(stored_cadence(sent), "UTC", f"2026-06-{day:02}T12:00:00Z", 1)
+    assert found[0][5:10] == next(text for text in days if text > f"06-{day:02}")
+
+
 def test_c5_an_interval_keeps_its_grid_however_late_one_looks():
     cadence = read({"kind": "interval", "every": 7, "unit": "minutes", "anchor": "2020-01-01T00:00:00Z"})
     chance = random.Random(7)
