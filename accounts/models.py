@@ -181,3 +181,6 @@ class Notice(models.Model):
 
     class Meta:
         indexes = [models.Index(fields=["user", "-created_at"], name="notice_user_created")]
+
+    def __str__(self) -> str:
+        return self.code

@@ -135,6 +135,9 @@ class Turn(models.Model):
             models.Index(fields=["conversation", "id"], name="turn_conversation"),
         ]
 
+    def __str__(self) -> str:
+        return self.public_id
+
 
 class TurnAttempt(models.Model):
     """One try at a turn's model call. `dispatched_at` is committed before the call leaves."""
@@ -197,3 +200,6 @@ class WorkerHost(models.Model):
     drain_at = models.DateTimeField(null=True)
     cluster_restarts = models.PositiveIntegerField(default=0)
     stopped_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return self.name

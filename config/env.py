@@ -85,6 +85,8 @@ VARIABLES: dict[str, Variable] = {
         Variable("DRAIN_SECONDS", whole(5, 600), 25, "How long running turns may finish after SIGTERM (R30)."),
         Variable("LOCAL_MODEL", boolean, True, "Off: the worker does not start the small local model."),
         Variable("LOCAL_MODEL_LOG", text, "", "File to which the local model's server writes each completion it gave, for audits and tests."),
+        Variable("FRAME_ANCESTORS", names, [], "Comma-separated origins that may show the pages in a frame (a browser's side panel). Nobody when unset."),
+        Variable("API_REQUESTS_PER_MINUTE", whole(1, 1_000_000), 6_000, "Requests a minute of one token, or of one person by session; beyond it 429."),
         Variable("LOG_LEVEL", text, "INFO", "Least level that is logged."),
     )
 }  # fmt: skip
@@ -123,7 +125,7 @@ def database(url: str, data_dir: Path) -> dict[str, Any]:
         return {
             "ENGINE": "django.db.backends.sqlite3",
             "NAME": str(path),
-            "CONN_MAX_AGE": None,
+            "CONN_MAX_AGE": 0,
             "OPTIONS": {
                 "timeout": 20,
                 "transaction_mode": "IMMEDIATE",
@@ -140,7 +142,7 @@ def database(url: str, data_dir: Path) -> dict[str, Any]:
         "PASSWORD": unquote(parsed.password or ""),
         "HOST": parsed.hostname or "",
         "PORT": str(parsed.port or ""),
-        "CONN_MAX_AGE": 60,
-        "CONN_HEALTH_CHECKS": True,
+        # A request of the ASGI server has a thread of its own: a connection kept for longer would serve nobody else.
+        "CONN_MAX_AGE": 0,
         "OPTIONS": dict(parse_qsl(parsed.query)),
     }

@@ -199,6 +199,7 @@ CATALOGUE: dict[str, Entry] = _table(
     Entry("short_months_left_out", "notice", 200, "Months without a day {day} are left out."),
     Entry("leap_years_only", "notice", 200, "It runs in years with 29 February only."),
     Entry("run_settled", "notice", 200, "{name}: {outcome}"),
+    Entry("runs_missed", "notice", 200, "{count} schedules missed runs while the server was away: {names}"),
     Entry("schedule_blocked", "notice", 200, "{name} is blocked: {why}"),
 )
 

@@ -44,7 +44,7 @@ def policy(**changes: str) -> str:
 
     `changes` replaces directives (underscores for hyphens) for a page whose library needs a wider one.
     """
-    ancestors = " ".join(getattr(settings, "FRAME_ANCESTORS", ())) or "'none'"
+    ancestors = " ".join(settings.FRAME_ANCESTORS) or "'none'"
     directives = {
         "default-src": "'self'",
         "img-src": "'self'",
@@ -74,23 +74,25 @@ class SecurityHeadersMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
         if has_nul(request.path) or (not _is_api(request) and "%00" in request.META.get("QUERY_STRING", "")):
-            return self._at_once(bad_address(request)) if self.asynchronous else self._marked(bad_address(request))
+            return self._at_once(request) if self.asynchronous else self._marked(request, bad_address(request))
         response = self.get_response(request)
         if isinstance(response, HttpResponseBase):
-            return self._marked(response)
-        return self._later(response)
+            return self._marked(request, response)
+        return self._later(request, response)
 
-    async def _at_once(self, response: HttpResponseBase) -> HttpResponseBase:
-        return self._marked(response)
+    async def _at_once(self, request: HttpRequest) -> HttpResponseBase:
+        return self._marked(request, bad_address(request))
 
-    async def _later(self, response: Awaitable[HttpResponseBase]) -> HttpResponseBase:
-        return self._marked(await response)
+    async def _later(self, request: HttpRequest, response: Awaitable[HttpResponseBase]) -> HttpResponseBase:
+        return self._marked(request, await response)
 
     @staticmethod
-    def _marked(response: HttpResponseBase) -> HttpResponseBase:
+    def _marked(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         response.headers.setdefault("Content-Security-Policy", policy())
         response.headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
         response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
+        if _is_api(request):
+            response.headers.setdefault("Cache-Control", "no-store")
         return response
 
 

@@ -184,4 +184,4 @@ def say(code: str, params: Mapping[str, Any] | None = None) -> str:
 def version(value: Any) -> str:
     """Return a short digest of what a page shows: two renderings with one version look the same."""
     text = json.dumps(value, sort_keys=True, default=str, separators=(",", ":"))
-    return hashlib.blake2s(text.encode(), digest_size=6).hexdigest()
+    return hashlib.blake2s(text.encode(), digest_size=16).hexdigest()

@@ -116,12 +116,12 @@ def unchanged(request: HttpRequest, etag: str) -> bool:
     return f'"{etag}"' in (part.strip().removeprefix("W/") for part in given.split(","))
 
 
-def not_modified(etag: str, every: int) -> HttpResponse:
+def not_modified(etag: str, every: float) -> HttpResponse:
     """Answer 304: nothing to show anew, look again in `every` seconds."""
     return HttpResponse(status=304, headers={"ETag": f'"{etag}"', EVERY_HEADER: str(every)})
 
 
-def watched(response: HttpResponse, etag: str, every: int) -> HttpResponse:
+def watched(response: HttpResponse, etag: str, every: float) -> HttpResponse:
     """Mark an answer with its version and when to look again."""
     response["ETag"] = f'"{etag}"'
     response[EVERY_HEADER] = str(every)

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
-from core.admin import ReadOnlyAdmin, act_on, stamp
+from core.admin import ReadOnlyAdmin, act_on, stamp, text_block
 from core.clock import now as clock_now
 from projects.models import ChatProject
 from projects.selectors import filed_counts
@@ -49,13 +49,21 @@ class ChatProjectAdmin(ReadOnlyAdmin):
     search_text = "name"
     ordering = ("-id",)
     actions = ("archive", "bring_back")
-    object_actions = ("archive", "bring_back")
-    fields = ("name", "owner", "description", "public_id", "filed", "made", "changed", "archived", "deleted")
+    object_actions = {"archive": _("Archive"), "bring_back": _("Bring back")}
+    fields = ("called", "owner", "about", "public_id", "filed", "made", "changed", "archived", "deleted")
     deletable = True
     delete_warning = _(
         "Its conversations stay, loose. Schedules that file into it are blocked at their next run until their owner "
         "chooses another project."
     )
+
+    @display(description=_("Name"))
+    def called(self, obj: ChatProject) -> str:
+        return str(obj)
+
+    @display(description=_("Description"))
+    def about(self, obj: ChatProject) -> SafeString | str:
+        return text_block(obj.description)
 
     @display(description=_("Made"))
     def made(self, obj: ChatProject) -> SafeString | str:
@@ -91,6 +99,9 @@ class ChatProjectAdmin(ReadOnlyAdmin):
         now = clock_now()
         did = str(_("Brought back"))
         act_on(self, request, queryset, lambda row: project_archive(project=row, archived=False, now=now), did=did)
+
+    def can_act(self, obj: ChatProject, act: str) -> bool:
+        return obj.deleted_at is None and (obj.archived_at is None) == (act == "archive")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         gone = obj is not None and obj.deleted_at is not None

@@ -11,7 +11,7 @@ from django.db import connections
 from chats.queue import hint_drain
 from chats.selectors.health import drains_needed
 from chats.services.turns_lease import host_beat
-from chats.services.turns_recover import leases_of_dead
+from chats.services.turns_recover import leases_of_dead, turns_put_back
 from core import clock
 from core.processes import alive
 from schedules.domain.jumps import JumpGuard
@@ -20,7 +20,7 @@ from schedules.services.reconcile import marks_put_back, reconcile
 
 logger = logging.getLogger(__name__)
 
-RECONCILE_SECONDS = 5.0
+RECONCILE_SECONDS = 4.0  # ticks are whole seconds apart, give or take: never more than 5 s between two
 ROUNDS = 200  # bounds one tick; what is left is due at the next
 LOCKED_PAUSE = 0.02
 
@@ -33,6 +33,7 @@ class Clock:
         self.guard = JumpGuard()
         self.over = threading.Event()
         self._reconciled = 0.0
+        self._marks_ahead = False
 
     def run(self) -> None:
         """Tick on each whole second until `over` is set."""
@@ -50,12 +51,12 @@ class Clock:
 
     def tick(self, now: datetime) -> int:
         """Fire what is due at `now` and heal what needs it; return how many runs were queued."""
+        host_beat(name=self.host, now=now, columns=["clock_at"])  # also while it waits: it lives
         trusted, jumped = self.guard.look(now, clock.boot_seconds())
         if not trusted:
             logger.warning("the clock jumped; nothing is opened until it has stood for a minute")
             return 0
-        if jumped:
-            marks_put_back(now=now)
+        self._put_back(now, jumped=jumped)
         queued = self._fire(now)
         if queued:
             hint_drain()
@@ -63,10 +64,17 @@ class Clock:
             self._reconciled = clock.monotonic()
             leases_of_dead(host=self.host, alive=alive, now=now)
             reconcile(now=now)
-            if drains_needed(now, older_than=1.0):  # R22: a hint that was lost is given again
+            if drains_needed(now, older_than=0.0):  # R22: a hint that was lost is given again
                 hint_drain()
-        host_beat(name=self.host, now=now, columns=["clock_at"])
         return queued
+
+    def _put_back(self, now: datetime, *, jumped: bool) -> None:
+        """After a jump: what stands in the future is put back to now, a batch a tick (C15)."""
+        if jumped:
+            turns_put_back(now=now)
+            self._marks_ahead = True
+        if self._marks_ahead:
+            self._marks_ahead = marks_put_back(now=now) > 0
 
     def _fire(self, now: datetime) -> int:
         queued = 0

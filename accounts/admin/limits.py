@@ -15,7 +15,7 @@ from accounts.models import LimitSet, User
 from accounts.selectors.limits import default_limits
 from accounts.services.access import limits_forget
 from accounts.services.limits import limits_set
-from core.admin import OperatorAdmin, OperatorForm
+from core.admin import OperatorAdmin, OperatorForm, inherits_when_empty
 
 _SAID = {
     "enabled": _("Schedules on"),
@@ -40,6 +40,7 @@ class LimitSetForm(OperatorForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        inherits_when_empty(self.fields.get("enabled"))
         for name, value in default_limits().items():
             if name in self.fields:
                 kept = _("no limit") if value is None else _("on") if value is True else value

@@ -50,6 +50,17 @@ class UserForm(OperatorForm):
     class Meta:
         model = User
         fields = ("email", *PROFILE, *SWITCHES, "groups", "user_permissions")
+        labels = {
+            "email": _("E-mail"), "is_active": _("May sign in"), "is_staff": _("Operator"),
+            "is_superuser": _("All rights"), "user_permissions": _("Rights"),
+        }  # fmt: skip
+        help_texts = {
+            "is_active": _("Switched off, nothing of theirs fires either. Nothing is deleted."),
+            "is_staff": _("May open these pages, as far as their rights go."),
+            "is_superuser": _("May see and change everything here."),
+            "groups": "",
+            "user_permissions": "",
+        }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -18,7 +18,7 @@ from agents.models import Agent, ChatModel
 from agents.selectors import state_of_agent
 from agents.services.catalogue import agent_delete, agent_save
 from agents.services.trying import agent_try
-from core.admin import OperatorForm, stamp, text_block
+from core.admin import OperatorForm, stamp, tag, text_block
 from core.clock import now as clock_now
 
 COLUMNS = (
@@ -64,19 +64,17 @@ class AgentAdmin(WithTombstones):
     autocomplete_fields = ("owner",)
     readonly_fields = ("public_id", "made", "its_tools")
     actions = ("try_it",)
-    object_actions = ("try_it",)
+    object_actions = {"try_it": _("Test")}
     delete_warning = _("Schedules that use it are blocked at their next run until they get another agent.")
 
     @display(description=_("Owner"), ordering="owner")
     def owned_by(self, obj: Agent) -> str:
         return str(obj.owner) if obj.owner else str(_("All"))
 
-    @display(
-        description=_("State"),
-        label={str(_STATES["ready"]): "success", str(_STATES["model_unavailable"]): "warning"},
-    )
-    def state(self, obj: Agent) -> str:
-        return str(_STATES[state_of_agent(obj)])
+    @display(description=_("State"))
+    def state(self, obj: Agent) -> SafeString | str:
+        word = state_of_agent(obj)
+        return tag(_STATES[word], word)
 
     def get_fields(self, request: HttpRequest, obj: Agent | None = None) -> Any:
         """Who may only look gets the tools as text."""
@@ -118,7 +116,3 @@ class AgentAdmin(WithTombstones):
         """Ask each agent one short question."""
         for agent in queryset.select_related("model__provider")[:5]:
             self.say_tried(request, agent.name, agent_try(agent=agent, now=clock_now()))
-
-    @staticmethod
-    def button_text(name: str, description: str) -> str:
-        return str(_("Test"))

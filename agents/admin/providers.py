@@ -74,7 +74,7 @@ class ModelProviderAdmin(WithTombstones):
     search_text = "name"
     ordering = ("name", "id")
     actions = ("try_it",)
-    object_actions = ("try_it",)
+    object_actions = {"try_it": _("Test")}
     readonly_fields = ("its_models", "public_id", "made", "deleted", "key_state")
     delete_warning = _(
         "Its key is erased and its models go with it. Agents on them stay, and their schedules are blocked at their "
@@ -135,7 +135,3 @@ class ModelProviderAdmin(WithTombstones):
                 self.say_tried(request, provider.name, provider_try(provider=provider, now=clock_now()))
             except Refusal:
                 self.message_user(request, _("%(name)s has no model yet.") % {"name": provider.name}, "WARNING")
-
-    @staticmethod
-    def button_text(name: str, description: str) -> str:
-        return str(_("Test"))

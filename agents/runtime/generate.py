@@ -24,7 +24,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_graph import End
 
-from agents.runtime import builders, clients, failures, transcript
+from agents.runtime import builders, clients, failures, transcript, window
 from agents.runtime.failures import Received
 from agents.runtime.text import TextCleaner, estimate_tokens
 from agents.runtime.transport import Witness, current_witness
@@ -57,6 +57,17 @@ async def generate(spec: ModelSpec, history: Sequence[Said], prompt: str, *, on_
         await call.witness.close()
 
 
+def _refuse_what_cannot_be_asked(spec: ModelSpec) -> None:
+    if spec.request_timeout <= 0:
+        raise ModelFailure("deadline", certainty="definite", retryable=False)
+    if spec.kind == "local" and not spec.base_url:
+        detail = "the local model's server does not run on this machine"
+        raise ModelFailure("provider_unreachable", certainty="definite", retryable=True, detail=detail)
+    if spec.api_key and not (spec.api_key.isascii() and spec.api_key.isprintable()):
+        detail = "the key holds characters that no key has"
+        raise ModelFailure("provider_auth", certainty="definite", retryable=False, detail=detail)
+
+
 class _Call:
     """One call's state: what came so far, and what the transport saw."""
 
@@ -72,15 +83,11 @@ class _Call:
 
     async def run(self, history: Sequence[Said], prompt: str) -> Answer:
         spec = self.spec
-        if spec.request_timeout <= 0:
-            raise ModelFailure("deadline", certainty="definite", retryable=False)
-        if spec.api_key and not (spec.api_key.isascii() and spec.api_key.isprintable()):
-            detail = "the key holds characters that no key has"
-            raise ModelFailure("provider_auth", certainty="definite", retryable=False, detail=detail)
-        kept, left_out = transcript.fit_history(spec, history, prompt)
+        _refuse_what_cannot_be_asked(spec)
+        kept, left_out = window.fit_history(spec, history, prompt)
         instructions = builders.instructions(spec)
         if left_out:
-            instructions = f"{instructions}\n\n{transcript.LEFT_OUT.format(count=left_out)}".strip()
+            instructions = f"{instructions}\n\n{window.LEFT_OUT.format(count=left_out)}".strip()
         self.asked_tokens = estimate_tokens(instructions + prompt) + sum(estimate_tokens(s.text) for s in kept)
         try:
             messages = await self._stream(transcript.to_messages(kept), prompt, instructions)

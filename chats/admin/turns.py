@@ -17,19 +17,15 @@ from chats.domain.states import ACTIVE_TURN, TurnStatus
 from chats.models import Turn, TurnAttempt
 from chats.queue import hint_drain
 from chats.services.turns_stop import turn_stop
-from core.admin import ReadOnlyAdmin, act_on, link, stamp
+from core.admin import ReadOnlyAdmin, act_on, link, stamp, tag
 from core.clock import now as clock_now
 from core.human import say
 from core.registry import run_ids_of
 
-LABELS = {
-    "queued": "info",
-    "running": "info",
-    "needs_approval": "warning",
-    "completed": "success",
-    "failed": "danger",
-    "expired": "warning",
-}
+_STATUSES = {
+    "queued": _("Queued"), "running": _("Running"), "needs_approval": _("Needs approval"), "completed": _("Completed"),
+    "failed": _("Failed"), "stopped": _("Stopped"), "expired": _("Expired"), "cancelled": _("Cancelled"),
+}  # fmt: skip
 
 
 class AttemptInline(TabularInline):
@@ -40,6 +36,7 @@ class AttemptInline(TabularInline):
     readonly_fields = fields
     extra = 0
     can_delete = False
+    hide_title = True
     verbose_name_plural = _("Attempts")
 
     @display(description=_("Began"))
@@ -99,7 +96,7 @@ class TurnAdmin(ReadOnlyAdmin):
     ordering = ("-id",)
     inlines = (AttemptInline,)
     actions = ("stop", "hint")
-    object_actions = ("stop", "hint")
+    object_actions = {"stop": _("Stop"), "hint": _("Hint again")}
     readonly_fields = ("shown_status",)
     fieldsets = (
         (None, {"fields": (
@@ -112,9 +109,9 @@ class TurnAdmin(ReadOnlyAdmin):
                                         "usage_estimated", "cost", "output_cut", "side_effects")}),
     )  # fmt: skip
 
-    @display(description=_("Status"), label=LABELS)
-    def shown_status(self, obj: Turn) -> str:
-        return obj.status
+    @display(description=_("Status"))
+    def shown_status(self, obj: Turn) -> SafeString | str:
+        return tag(_STATUSES.get(obj.status, obj.status), obj.status)
 
     @display(description=_("Why"))
     def why(self, obj: Turn) -> str:
@@ -154,6 +151,9 @@ class TurnAdmin(ReadOnlyAdmin):
     @display(description=_("Lease until"))
     def lease_until(self, obj: Turn) -> SafeString | str:
         return stamp(obj.lease_expires_at)
+
+    def can_act(self, obj: Turn, act: str) -> bool:
+        return obj.status == TurnStatus.QUEUED if act == "hint" else obj.status in ACTIVE_TURN
 
     @admin.action(description=_("Stop selected turns"), permissions=["operate"])
     def stop(self, request: HttpRequest, queryset: QuerySet[Turn]) -> None:

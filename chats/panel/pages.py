@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from agents.models import ProviderKind
-from chats.domain.states import TurnStatus
+from chats.domain.states import ACTIVE_TURN, TurnStatus
 from chats.models import Conversation, Message, Turn
 from chats.selectors.reading import Thread
 from core.human import Reader, duration, say, version
@@ -27,6 +28,7 @@ _MARKS = {
     TurnStatus.NEEDS_APPROVAL: "needs_approval",
 }
 _LOOK_ACTIVE, _LOOK_IDLE = 1, 5
+_END = re.compile(r"((?:</[a-z0-9]+>\s*)*)$")
 
 
 def source_label(source: dict[str, Any]) -> str:
@@ -51,7 +53,7 @@ def _row(conversation: Conversation, reader: Reader) -> View:
         "title": conversation.title,
         "unread": conversation.unread,
         "s": _MARKS.get(TurnStatus(status), "armed") if status else "armed",
-        "said": first_line(said, 240),
+        "said": first_line(said, 240) or (_("No answer yet") if status in ACTIVE_TURN else _("No answer")),
         "label": source_label(getattr(conversation, "said_source", None) or {}),
         "at": reader.stamp(conversation.updated_at),
         "project": {"name": project.name, "colour": project.colour} if project and not project.deleted_at else None,
@@ -119,13 +121,8 @@ def _since(turn: Turn, reader: Reader) -> str:
 
 def _html(text: str, *, growing: bool) -> str:
     """Return the sanitised HTML; a text that still grows ends in a caret."""
-    html = render(text)
-    if not growing:
-        return html
-    head, opening, rest = html.rpartition("<p>")
-    if opening and rest.strip().endswith("</p>"):
-        return f'{head}<p class="caret">{rest}'
-    return f'{html}<p class="caret"></p>'
+    html = render(text).rstrip()
+    return _END.sub(r'<span class="caret"></span>\1', html, count=1) if growing else html
 
 
 def _note(turn: Turn, reader: Reader) -> list[View]:

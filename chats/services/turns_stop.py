@@ -11,21 +11,23 @@ from chats import lifecycle
 from chats.domain.states import TurnStatus
 from chats.models import Conversation, Message, Turn
 from chats.services.turns_settle import settled
+from core.db import locked
 
 
 def turn_stop(*, turn_id: int, reason: str, now: datetime) -> bool:
     """Stop the turn; return whether it was still active. `reason` is a code (`stopped_by_owner`, `replaced`, ...).
 
     A running one is asked to stop and settles in its worker with the text it has; a stop and a finish race, and the
-    settle that comes first wins. One that never started is settled here as `stopped`, also in a retry wait.
+    settle that comes first wins. One that never started is settled here as `stopped`, also in a retry wait. The row is
+    locked before it is looked at: a lease that is taken meanwhile is waited for and then asked to stop.
     """
     with transaction.atomic():
-        asked = Turn.objects.filter(pk=turn_id, status=TurnStatus.RUNNING, stop_requested_at__isnull=True).update(
-            stop_requested_at=now, stop_reason=reason
-        )
-        if asked:
-            return True
-        if Turn.objects.filter(pk=turn_id, status=TurnStatus.RUNNING).exists():
+        turn = locked(Turn.objects.filter(pk=turn_id)).only("status", "stop_requested_at").first()
+        if turn is None:
+            return False
+        if turn.status == TurnStatus.RUNNING:
+            if turn.stop_requested_at is None:
+                Turn.objects.filter(pk=turn_id).update(stop_requested_at=now, stop_reason=reason)
             return True
         if not lifecycle.settle_queued(turn_id, status=TurnStatus.STOPPED, now=now, error_code=reason):
             return False

@@ -18,4 +18,4 @@ register = template.Library()
 def filed_conversations(project: ChatProject, reader: Reader) -> dict[str, Any]:
     """List the newest conversations of the project."""
     found, _more = conversations_page(project.owner, project=project)
-    return {"rows": list_view(found, reader), "pane": True}
+    return {"rows": list_view(found, reader), "pane": True, "filed": True}

@@ -52,7 +52,8 @@ def act_on(
 class Acting(ModelAdmin):
     """Puts actions named in `object_actions` as buttons on the row's own page."""
 
-    object_actions: tuple[str, ...] = ()
+    object_actions: dict[str, Any] = {}
+    """Name of an action -> what its button says."""
     change_form_outer_before_template: str | None = "admin/object_actions.html"
 
     def get_urls(self) -> list[URLPattern]:
@@ -76,25 +77,25 @@ class Acting(ModelAdmin):
             return HttpResponseRedirect(reverse("admin:{}_{}_change".format(*names), args=[object_id]))
         return HttpResponseRedirect(reverse("admin:{}_{}_changelist".format(*names)))
 
-    def changeform_view(
+    def can_act(self, obj: Any, act: str) -> bool:
+        """Return whether the button of `act` makes sense on the page of `obj` as it is."""
+        return True
+
+    def render_change_form(
         self,
         request: HttpRequest,
-        object_id: str | None = None,
+        context: dict[str, Any],
+        add: bool = False,
+        change: bool = False,
         form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
+        obj: Any = None,
     ) -> Any:
-        context = dict(extra_context or {})
-        if object_id and self.object_actions:
+        if obj is not None and self.object_actions:
             allowed = self.get_actions(request)
             url = f"admin:{self.opts.app_label}_{self.opts.model_name}_act"
             context["object_actions"] = [
-                {"url": reverse(url, args=[object_id, name]), "text": self.button_text(name, allowed[name][2])}
-                for name in self.object_actions
-                if name in allowed
+                {"url": reverse(url, args=[obj.pk, name]), "text": text}
+                for name, text in self.object_actions.items()
+                if name in allowed and self.can_act(obj, name)
             ]
-        return super().changeform_view(request, object_id, form_url, context)
-
-    @staticmethod
-    def button_text(name: str, description: str) -> str:
-        """Return what the button of an action says: the list's words without "selected"."""
-        return str(description).replace(" selected", "")
+        return super().render_change_form(request, context, add, change, form_url, obj)

@@ -10,6 +10,7 @@ from django.db.models.functions import Lower
 from django.http import HttpRequest
 
 NEWEST = 10_000
+MOST_FOUND = 1_000
 
 
 class IndexedSearch:
@@ -58,7 +59,11 @@ class IndexedSearch:
     def _with_words(self, queryset: QuerySet[Any], text: str, narrowed: bool) -> QuerySet[Any]:
         if not self.search_text:
             return queryset.none()
-        if not narrowed:
-            newest = queryset.model._default_manager.aggregate(pk=Max("pk"))["pk"] or 0
-            queryset = queryset.filter(pk__gt=newest - NEWEST)
-        return queryset.filter(**{f"{self.search_text}__icontains": text})
+        fits = {f"{self.search_text}__icontains": text}
+        if narrowed:
+            return queryset.filter(**fits)
+        rows = queryset.model._default_manager
+        newest = rows.aggregate(pk=Max("pk"))["pk"] or 0
+        # Read by key alone: with the list's order beside it a database may walk the whole table in that order.
+        found = rows.filter(pk__gt=newest - NEWEST, **fits).order_by("-pk").values_list("pk", flat=True)
+        return queryset.filter(pk__in=list(found[:MOST_FOUND]))

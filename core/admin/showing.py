@@ -43,6 +43,16 @@ def shown_link(row: Model | None, text: Any = None) -> SafeString | str:
     return EMPTY if row is None else link(page_of(row), str(row) if text is None else text)
 
 
+def tag(word: Any, state: str) -> SafeString | str:
+    """Return a state's word on its tint; `state` says which (as on cards and strips)."""
+    return format_html('<span class="quotidian-tag" data-s="{}">{}</span>', state, word) if state else EMPTY
+
+
+def unbroken(text: str) -> str:
+    """Return a short figure with its unit on one line."""
+    return text.replace(" ", "\u00a0")
+
+
 def text_block(text: str) -> SafeString | str:
     """Return a text of several lines as it stands, escaped."""
     return format_html('<div class="quotidian-text">{}</div>', text) if text else EMPTY

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from django import template
@@ -26,6 +27,7 @@ _STRIP = {
 }
 
 
+@lru_cache(maxsize=512)
 def _use(name: str, width: int, height: int) -> SafeString:
     return format_html(
         '<svg width="{}" height="{}" aria-hidden="true"><use href="{}#{}"/></svg>',
@@ -43,21 +45,27 @@ def icon(name: str, size: int = 16) -> SafeString:
 
 
 @register.simple_tag
+@lru_cache(maxsize=1024)
 def mark(state: str, word: str = "", size: int = 16) -> SafeString:
     """Draw the mark of a state or outcome: a shape, a role, and the word for ears."""
     said = format_html('<span class="vh">{}. </span>', word) if word else ""
     return format_html('<span class="mark" data-s="{}">{}{}</span>', state, _use(f"m-{state}", size, size), said)
 
 
+@lru_cache(maxsize=64)
+def _strip_svg(outcome: str) -> SafeString:
+    return format_html(
+        '<svg width="8" height="16" data-s="{}" aria-hidden="true"><use href="{}#s-{}"/></svg>',
+        outcome,
+        static("icons.svg"),
+        strip_sign(outcome),
+    )
+
+
 @register.simple_tag
 def strip(outcomes: Sequence[str], words: str) -> SafeString:
     """Draw the last outcomes, oldest first; `words` says the counts."""
-    sprite = static("icons.svg")
-    signs = format_html_join(
-        "",
-        '<svg width="8" height="16" data-s="{}" aria-hidden="true"><use href="{}#s-{}"/></svg>',
-        ((outcome, sprite, strip_sign(outcome)) for outcome in outcomes),
-    )
+    signs = format_html_join("", "{}", ((_strip_svg(outcome),) for outcome in outcomes))
     return format_html('<span class="strip" role="img" aria-label="{}">{}</span>', words, signs)
 
 
@@ -68,6 +76,7 @@ def strip_sign(outcome: str) -> str:
 
 
 @register.simple_tag
+@lru_cache(maxsize=64)
 def sign(outcome: str) -> SafeString:
     """Draw an outcome's sign of a strip, centred on the place where it stands on a line."""
     return format_html(

@@ -13,6 +13,7 @@ from accounts.selectors.stops import global_stop
 from chats.queue import waiting_hints
 from core.clock import now as clock_now
 from core.human import duration, say
+from schedules.admin.labels import REASONS
 from schedules.outputs.words import outcome_word
 from schedules.selectors.dashboard import blocked_by_reason, day_figures, engine_figures, now_figures
 
@@ -72,7 +73,7 @@ def _day(now: Any) -> dict[str, Any]:
 def _blocked() -> list[dict[str, Any]]:
     schedules = reverse("admin:schedules_schedule_changelist")
     return [
-        {"code": code, "text": say(code), "value": number, "url": f"{schedules}?blocked_reason={code}"}
+        {"code": code, "text": REASONS.get(code) or say(code), "value": number, "url": f"{schedules}?blocked_reason={code}"}
         for code, number in blocked_by_reason()
     ]
 

@@ -1,21 +1,16 @@
-"""The colours that statuses have in lists."""
+"""What reasons are called where they are said of many schedules at once."""
 
 from __future__ import annotations
 
-from schedules.outputs.words import OUTCOMES, STATES
+from django.utils.translation import gettext_lazy as _
 
-_OUTCOME_LABELS = {
-    "queued": "info", "running": "info", "needs_approval": "warning", "succeeded": "success", "failed": "danger",
-    "timed_out": "danger", "interrupted": "danger", "expired": "warning", "missed": "warning", "refused": "primary",
-}  # fmt: skip
-_STATE_LABELS = {"armed": "success", "blocked": "danger", "deleting": "warning"}
-
-
-def outcome_labels() -> dict[str, str]:
-    """Return the colour of each outcome that has one, by its word."""
-    return {str(OUTCOMES[status]): label for status, label in _OUTCOME_LABELS.items()}
-
-
-def state_labels() -> dict[str, str]:
-    """Return the colour of each state that has one, by its word."""
-    return {str(STATES[state]): label for state, label in _STATE_LABELS.items()}
+REASONS = {
+    "too_many_failures": _("Too many failures in a row."),
+    "insufficient_balance": _("Too many runs in a row without credit."),
+    "cadence_below_floor": _("They run more often than is allowed."),
+    "cadence_invalid": _("Their rule yields no time."),
+    "zone_unknown": _("Their time zone is not known here."),
+    "agent_forbidden": _("Their owners may not use their agent."),
+    "agent_disabled": _("Their agent is switched off."),
+}
+"""Reasons whose own sentence names one schedule's numbers."""

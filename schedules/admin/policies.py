@@ -10,10 +10,10 @@ from django.contrib import admin, messages
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
-from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanSwitchWidget
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget, UnfoldBooleanSwitchWidget
 
 from accounts.models import User
-from core.admin import OperatorAdmin, OperatorForm
+from core.admin import OperatorAdmin, OperatorForm, inherits_when_empty
 from core.clock import now as clock_now
 from core.errors import Refusal
 from core.human import say
@@ -28,6 +28,7 @@ class PolicyForm(OperatorForm):
 
     pin = forms.ChoiceField(
         label=_("Pin"),
+        widget=UnfoldAdminSelectWidget(),
         choices=[("inherit", _("Inherit")), ("none", _("No pin here")), ("pin", _("Pinned to the project named below"))],
     )
     pinned_name = forms.CharField(
@@ -48,10 +49,12 @@ class PolicyForm(OperatorForm):
     class Meta:
         model = ProjectPolicy
         fields = ("scope", "group", "user", "require_project")
-        help_texts = {"require_project": _("Unknown inherits. Schedules without a project are refused and blocked.")}
+        labels = {"require_project": _("Project required")}
+        help_texts = {"require_project": _("Where it is, schedules without a project are refused and blocked.")}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        inherits_when_empty(self.fields.get("require_project"))
         row = self.instance
         if row.pk and "pin" in self.fields:
             name = row.pinned_project.name if row.pinned_project else row.pinned_name

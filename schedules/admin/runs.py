@@ -14,16 +14,19 @@ from unfold.decorators import display
 
 from chats.admin.reading import WithText
 from chats.queue import hint_drain
-from core.admin import act_on, shown_link, stamp
+from core.admin import act_on, shown_link, stamp, tag, unbroken
 from core.clock import now as clock_now
 from core.human import duration, money
-from schedules.admin.labels import outcome_labels
 from schedules.admin.schedules import operator
 from schedules.admin.story import events, why
 from schedules.domain.states import OPEN, RunKind, RunStatus
 from schedules.models import Run
 from schedules.outputs.words import OUTCOMES, outcome_word
 from schedules.services.runs import run_stop
+
+
+MOST_OPEN = 5_000
+"""Unfinished runs that a filter lists; there are no more than turns that fit the queue for minutes."""
 
 
 class OutcomeFilter(admin.SimpleListFilter):
@@ -38,8 +41,10 @@ class OutcomeFilter(admin.SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if not self.value():
             return queryset
-        rows = queryset.filter(status=self.value())
-        return rows.filter(settled_at__isnull=True) if self.value() in OPEN else rows
+        if self.value() not in OPEN:
+            return queryset.filter(status=self.value())
+        unfinished = Run.objects.filter(settled_at__isnull=True, status=self.value()).order_by()
+        return queryset.filter(pk__in=list(unfinished.values_list("pk", flat=True)[:MOST_OPEN]))
 
 
 class KindFilter(admin.SimpleListFilter):
@@ -72,7 +77,7 @@ class RunAdmin(WithText):
     search_text = "name"
     ordering = ("-scheduled_for", "-id")
     actions = ("stop", "hint")
-    object_actions = ("stop", "hint")
+    object_actions = {"stop": _("Stop"), "hint": _("Hint again")}
     fieldsets = (
         (None, {"fields": ("outcome", "because", "owner", "its_schedule", "its_turn", "its_conversation", "project",
                            "agent", "kind", "public_id", "again_of")}),
@@ -92,9 +97,9 @@ class RunAdmin(WithText):
     def shown_name(self, obj: Run) -> str:
         return obj.name or str(_("Trial"))
 
-    @display(description=_("Outcome"), label=outcome_labels())
-    def outcome(self, obj: Run) -> str:
-        return outcome_word(obj.status)
+    @display(description=_("Outcome"))
+    def outcome(self, obj: Run) -> SafeString | str:
+        return tag(outcome_word(obj.status), obj.status)
 
     @display(description=_("Why"))
     def because(self, obj: Run) -> str:
@@ -105,11 +110,11 @@ class RunAdmin(WithText):
         if obj.started_at is None:
             return "–"
         seconds = max((obj.started_at - obj.scheduled_for).total_seconds(), 0.0)
-        return f"{seconds:.2f} s" if seconds < 10 else duration(seconds)
+        return unbroken(f"{seconds:.2f} s" if seconds < 10 else duration(seconds))
 
     @display(description=_("Took"))
     def took(self, obj: Run) -> str:
-        return duration(obj.duration_seconds) or "–"
+        return unbroken(duration(obj.duration_seconds)) or "–"
 
     @display(description=_("Cost"))
     def spent(self, obj: Run) -> str:
@@ -156,6 +161,9 @@ class RunAdmin(WithText):
     @display(description=_("Prompt"))
     def said(self, obj: Run) -> SafeString | str:
         return self.text_or_hidden(obj, obj.prompt)
+
+    def can_act(self, obj: Run, act: str) -> bool:
+        return obj.status == RunStatus.QUEUED if act == "hint" else obj.settled_at is None
 
     @admin.action(description=_("Stop selected runs"), permissions=["operate"])
     def stop(self, request: HttpRequest, queryset: QuerySet[Run]) -> None:

@@ -9,22 +9,22 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
 from accounts.models import User
 from chats.admin.reading import WithText
-from core.admin import act_on, link, shown_link, stamp
+from core.admin import act_on, link, shown_link, stamp, tag
 from core.clock import now as clock_now
 from core.human import say
-from schedules.admin.labels import outcome_labels, state_labels
 from schedules.domain.choices import DEFAULT_NOTIFY, DEFAULT_RETENTION
 from schedules.models import Schedule
 from schedules.outputs.wire import description_of
 from schedules.outputs.words import KEEPS, NOTIFIES, STATES, outcome_word
 from schedules.services.editing import schedule_delete, schedule_pause
-from schedules.services.operating import schedule_block, schedule_release
+from schedules.services.operating import BY_OPERATOR, schedule_block, schedule_release
 from schedules.services.runs import run_now
 
 _KINDS: dict[str, Q] = {
@@ -52,7 +52,7 @@ class StateFilter(admin.SimpleListFilter):
 class ReasonFilter(admin.SimpleListFilter):
     """Why blocked ones are blocked; offered for the reasons there are."""
 
-    title = _("blocked because")
+    title = _("reason of the block")
     parameter_name = "blocked_reason"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
@@ -96,11 +96,13 @@ class ScheduleAdmin(WithText):
     search_text = "name"
     ordering = ("-id",)
     actions = ("pause", "resume", "block", "run_it")
-    object_actions = ("pause", "resume", "block", "run_it")
+    object_actions = {
+        "pause": _("Pause"), "resume": _("Resume"), "block": _("Block"), "run_it": _("Run now"),
+    }  # fmt: skip
     deletable = True
     delete_warning = _("What has not started is cancelled, what runs is stopped. Its conversations stay.")
     fieldsets = (
-        (None, {"fields": ("name", "owner", "state", "why", "public_id", "its_runs", "last_outcome")}),
+        (None, {"fields": ("called", "owner", "state", "why", "public_id", "its_runs", "last_outcome")}),
         (_("When"), {"fields": ("cadence_words", "zone", "next_at", "looked_at", "planned", "ends", "max_runs",
                                 "left_out", "skip_next")}),
         (_("What"), {"fields": ("agent", "project", "target", "said")}),
@@ -110,9 +112,13 @@ class ScheduleAdmin(WithText):
                                     "look_failures", "look_error", "revision", "made", "changed")}),
     )  # fmt: skip
 
-    @display(description=_("State"), label=state_labels())
-    def state(self, obj: Schedule) -> str:
-        return str(STATES[state_of(obj)])
+    @display(description=_("Name"))
+    def called(self, obj: Schedule) -> str:
+        return str(obj)
+
+    @display(description=_("State"))
+    def state(self, obj: Schedule) -> SafeString | str:
+        return tag(STATES[state_of(obj)], state_of(obj))
 
     @display(description=_("Why"))
     def why(self, obj: Schedule) -> str:
@@ -168,15 +174,15 @@ class ScheduleAdmin(WithText):
     def skip_next(self, obj: Schedule) -> SafeString | str:
         return stamp(obj.skip_next_at)
 
-    @display(description=_("Last run"), label=outcome_labels())
-    def last_outcome(self, obj: Schedule) -> str:
-        return outcome_word(obj.last_run.status) if obj.last_run else ""
+    @display(description=_("Last run"))
+    def last_outcome(self, obj: Schedule) -> SafeString | str:
+        return tag(outcome_word(obj.last_run.status), obj.last_run.status) if obj.last_run else "–"
 
     @display(description=_("Runs"))
     def its_runs(self, obj: Schedule) -> SafeString | str:
         every = link(f"{reverse('admin:schedules_run_changelist')}?q={obj.public_id}", _("All its runs"))
         newest = shown_link(obj.last_run, _("the newest")) if obj.last_run else ""
-        return every + " · " + newest if newest else every
+        return format_html("{} · {}", every, newest) if newest else every
 
     @display(description=_("Prompt"))
     def said(self, obj: Schedule) -> SafeString | str:
@@ -189,6 +195,15 @@ class ScheduleAdmin(WithText):
     @display(description=_("Changed"))
     def changed(self, obj: Schedule) -> SafeString | str:
         return stamp(obj.updated_at)
+
+    def can_act(self, obj: Schedule, act: str) -> bool:
+        if obj.deleting_at is not None:
+            return False
+        if act == "pause":
+            return obj.enabled
+        if act == "resume":
+            return not obj.is_on
+        return act != "block" or obj.blocked_reason != BY_OPERATOR
 
     @admin.action(description=_("Pause selected"), permissions=["operate"])
     def pause(self, request: HttpRequest, queryset: QuerySet[Schedule]) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from core.errors import sentence
+
+_REASONS = {"cadence_invalid", "cadence_too_complex", "cadence_never_fires", "zone_unknown"}
+
 
 class CadenceError(ValueError):
     """A refusal at one field of a cadence.
@@ -15,6 +19,12 @@ class CadenceError(ValueError):
         self.code = code
         self.field = field
         self.params: dict[str, object] = dict(params)
+
+    def reason(self) -> tuple[str, dict[str, object]]:
+        """Return (code, params) of a run that was refused for it: a stored rule has no form whose field could be named."""
+        if self.code in _REASONS:
+            return self.code, dict(self.params)
+        return "cadence_invalid", {"problem": f"{self.field}: {sentence(self.code, self.params)}"}
 
 
 def invalid(field: str, problem: str) -> CadenceError:

@@ -9,6 +9,7 @@ from schedules.lifecycle.runs import (
     requeue,
     settle_many,
     start,
+    withdraw,
 )
 from schedules.lifecycle.schedule import (
     block,
@@ -25,5 +26,6 @@ from schedules.lifecycle.schedule import (
 
 __all__ = [
     "block", "cancel_unstarted", "complete", "enable", "erase", "from_states", "insert", "mark_deleting", "opened", "pause",
-    "refresh_unstarted", "reopen", "requeue", "settle_many", "show_last", "start", "unblock", "write_counters",
+    "refresh_unstarted", "reopen", "requeue", "settle_many", "show_last", "start", "unblock", "withdraw",
+    "write_counters",
 ]  # fmt: skip

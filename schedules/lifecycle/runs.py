@@ -11,7 +11,7 @@ from chats.models import Turn
 from chats.services.turns_stop import turn_cancel
 from core.db import executemany, sql_instant, update_many
 from schedules.domain.misfire import LATE_AFTER_SECONDS
-from schedules.domain.states import MOVES, NEVER_RAN, RunStatus
+from schedules.domain.states import MOVES, NEVER_RAN, RunKind, RunStatus
 from schedules.models import Run, Schedule
 
 _TOTALS = ["attempts", "input_tokens", "output_tokens", "cost", "error_text", "duration_seconds"]
@@ -114,3 +114,19 @@ def cancel_unstarted(schedule: Schedule, *, reason: str, now: datetime) -> int:
     waiting = Run.objects.filter(schedule=schedule, status=RunStatus.QUEUED, started_at__isnull=True)
     turns = [turn_id for turn_id in waiting.values_list("turn_id", flat=True) if turn_id is not None]
     return sum(turn_cancel(turn_id=turn_id, reason=reason, now=now) for turn_id in turns)
+
+
+def withdraw(schedule: Schedule, *, now: datetime) -> int:
+    """Remove rows of occurrences after `now` that never ran, written while a clock stood ahead (C15); return how many.
+
+    The card shows the newest row that is left.
+    """
+    early = Run.objects.filter(schedule=schedule, kind=RunKind.SCHEDULED, status__in=NEVER_RAN, scheduled_for__gt=now)
+    ids = list(early.values_list("pk", flat=True))
+    if not ids:
+        return 0
+    Schedule.objects.filter(pk=schedule.pk, last_run__in=ids).update(last_run=None)
+    early.delete()
+    left = Run.objects.filter(schedule=schedule).exclude(status=RunStatus.QUEUED).order_by("-scheduled_for", "-pk")
+    Schedule.objects.filter(pk=schedule.pk, last_run=None).update(last_run=left.first())
+    return len(ids)

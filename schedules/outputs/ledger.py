@@ -33,6 +33,7 @@ def run_row(run: Run, reader: Reader) -> View:
         "late": _late(run),
         "figures": _figures(run),
         "at": reader.stamp(run.scheduled_for, _at(run, reader)),
+        "when": reader.stamp(run.scheduled_for, _upper(reader.short(run.scheduled_for))),
         "stop": run.status in OPEN,
     }
 
@@ -102,3 +103,7 @@ def _figures(run: Run) -> str:
     on_time = _("on time") if run.started_at is not None and not run.late else ""
     parts = [how or on_time, duration(run.duration_seconds), money(run.cost)]
     return " · ".join(part for part in parts if part)
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Q
@@ -81,7 +81,7 @@ def panel_view(*, owner: User, reader: Reader, show: str = "all", q: str = "") -
         "place": reader.place,
         "may_write": may_write,
         "enabled": limits.enabled,
-        "foot": _foot(len(cards), limits.max_schedules, q),
+        "foot": _foot(cards, limits.max_schedules, q),
         "empty": None if shown else _empty(cards, show, q.strip()),
         "waiting": sum(GROUPS[card["state"]] == "needs" for card in cards),
         "banner": banner_view(state, reader),
@@ -135,9 +135,11 @@ def _tabs(cards: list[View], show: str) -> list[View]:
     ]
 
 
-def _foot(used: int, most: int, q: str) -> str:
+def _foot(cards: list[View], most: int, q: str) -> str:
+    """Say how many of the allowed schedules there are; completed ones do not count (accounts.md)."""
     if q:
-        return ngettext("%(n)s schedule found", "%(n)s schedules found", used) % {"n": used}
+        return ngettext("%(n)s schedule found", "%(n)s schedules found", len(cards)) % {"n": len(cards)}
+    used = sum(card["state"] != "completed" for card in cards)
     return _("%(used)s of %(most)s schedules") % {"used": used, "most": most}
 
 

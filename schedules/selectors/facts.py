@@ -99,7 +99,7 @@ def cadence_problem(schedule: Schedule) -> tuple[str, dict[str, Any]]:
         zone_of(schedule.zone)
         stored_cadence(schedule.cadence)
     except CadenceError as error:
-        return error.code, dict(error.params)
+        return error.reason()
     return "", {}
 
 

@@ -6,12 +6,13 @@ from datetime import datetime, timedelta
 
 from schedules import lifecycle
 from schedules.domain.cadence import stored_cadence
-from schedules.domain.misfire import Planned, plan_backlog
+from schedules.domain.misfire import LATE_AFTER_SECONDS, Planned, plan_backlog
 from schedules.domain.occurrences import occurrences
 from schedules.domain.states import RunStatus
-from schedules.models import Schedule
-from schedules.services.rows import never_run_row, next_columns, spread_seconds
+from schedules.models import Run, Schedule
+from schedules.services.rows import left_out, never_run_row, next_columns, skipped, spread_seconds
 
+MOST_CLOSED = 12_000  # a week's grace of a rule of every minute
 _TICK = timedelta.resolution
 
 
@@ -43,29 +44,44 @@ def write_columns(schedule: Schedule, columns: dict) -> None:
 def schedule_close_due(schedule: Schedule, *, now: datetime, reason: str = "edited") -> int:
     """Give what was due and unopened its row before a pause, an end or an edit of the rule (C12); return how many.
 
-    Within the grace the row is `cancelled` with `reason`, beyond it `missed`. The mark moves to `now`. A rule that
-    cannot be read any more has nothing to close. The caller holds the row in a transaction.
+    Within the grace the row is `cancelled` with `reason`, beyond it `missed`; what the owner left out is `skipped`. The
+    mark moves to `now`. A rule that cannot be read any more has nothing to close. The caller holds the row in a
+    transaction.
     """
-    if schedule.next_run_at is None or schedule.next_run_at > now:
+    if schedule.next_run_at is None or not _may_be_due(schedule, now):
         return 0
-    spread = spread_seconds(schedule)
-    line = now - timedelta(seconds=spread + schedule.misfire_grace_seconds)
-    cadence = stored_cadence(schedule.cadence)
-    end = now - timedelta(seconds=spread)
-    end = min(end, schedule.until) if schedule.until else end
-    old = plan_backlog(cadence, schedule.zone, schedule.planned_through + _TICK, min(line, end))
-    recent = occurrences(cadence, schedule.zone, max(line, schedule.planned_through), end)
-    rows = [
-        never_run_row(schedule, window, status=RunStatus.MISSED, reason="misfire", spread=spread, now=now)
-        for window in old
-    ] + [
-        never_run_row(
-            schedule, Planned("run", None, found, found), status=RunStatus.CANCELLED, reason=reason, spread=spread,
-            now=now,
-        )
-        for found in recent
-    ]  # fmt: skip
+    end = min(now, schedule.until) if schedule.until else now
+    grace = timedelta(seconds=spread_seconds(schedule) + max(schedule.misfire_grace_seconds, LATE_AFTER_SECONDS))
+    rows = [_closed(schedule, planned, reason, now) for planned in _unopened(schedule, now - grace, end)]
     lifecycle.insert(rows)
     lifecycle.show_last(rows)
     write_columns(schedule, {"planned_through": now})
     return len(rows)
+
+
+def _may_be_due(schedule: Schedule, now: datetime) -> bool:
+    """Its nominal instant has come, though its share of the spread has not; or a failed look was put off (R21)."""
+    nominal = (schedule.next_run_at or now) - timedelta(seconds=spread_seconds(schedule))
+    return nominal <= now or schedule.look_failures > 0
+
+
+def _unopened(schedule: Schedule, line: datetime, end: datetime) -> list[Planned]:
+    """Return what has no row up to `end`: before `line` in windows, from there on one by one."""
+    cadence, (dates, marked) = stored_cadence(schedule.cadence), left_out(schedule)
+    after = schedule.planned_through
+    old = plan_backlog(
+        cadence, schedule.zone, after + _TICK, min(line - _TICK, end), skip_dates=dates, skip_next=marked
+    )
+    recent = occurrences(cadence, schedule.zone, max(line - _TICK, after), end, limit=MOST_CLOSED)
+    return old + [Planned("run", skipped(schedule, found) or None, found, found) for found in recent]
+
+
+def _closed(schedule: Schedule, planned: Planned, reason: str, now: datetime) -> Run:
+    spread = spread_seconds(schedule)
+    if planned.verdict == "missed":
+        status, why = RunStatus.MISSED, "misfire"
+    elif planned.reason:
+        status, why = RunStatus.SKIPPED, planned.reason
+    else:
+        status, why = RunStatus.CANCELLED, reason
+    return never_run_row(schedule, planned, status=status, reason=why, spread=spread, now=now)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import transaction
+from django.db import IntegrityError, InterfaceError, OperationalError, transaction
 
 from accounts.selectors.stops import global_stop
 from chats.models import Turn
@@ -16,18 +16,22 @@ from schedules import lifecycle
 from schedules.models import Schedule
 from schedules.selectors.facts import Shared, shared_for
 from schedules.services.isolate import isolate
-from schedules.services.origin import tell_blocked, tell_settled
+from schedules.services.known import pass_known
+from schedules.services.origin import tell_blocked
 from schedules.services.planning import Waits, plan_schedule
-from schedules.services.replacing import schedule_clear
+from schedules.services.replacing import schedule_clear, schedules_busy
 from schedules.services.rows import Plan
+from schedules.services.telling import tell_ended
 
 logger = logging.getLogger(__name__)
 BATCH = 200
+AWAY = (OperationalError, InterfaceError)  # the database, not the schedule, is what failed
+MOST_AWAY = 3  # after so many in one batch it is the database; a single schedule must not hold up the rest
 
 
 @dataclass(frozen=True)
 class Fired:
-    """`looked`: due schedules seen; `queued`: runs that wait for a worker now; `held`: everything is on hold."""
+    """`looked`: due schedules dealt with; `queued`: runs that wait for a worker now; `held`: everything is on hold."""
 
     looked: int
     queued: int
@@ -37,8 +41,8 @@ class Fired:
 def fire_due(*, now: datetime, most: int = BATCH) -> Fired:
     """Open a run for every due occurrence of at most `most` schedules, oldest due first.
 
-    Under the global stop nothing is written and what is due stays due (gate row 1). One schedule that raises is
-    isolated: the batch is undone and each is fired alone (R21).
+    Under the global stop nothing is written and what is due stays due (gate row 1), and so it does while the database
+    cannot be read (R17). One schedule that raises is isolated: the batch is undone and each is fired alone (R21).
     """
     if global_stop() is not None:
         return Fired(0, 0, held=True)
@@ -47,10 +51,10 @@ def fire_due(*, now: datetime, most: int = BATCH) -> Fired:
         with transaction.atomic():
             schedules = _claim(now, most)
             ids = [schedule.pk for schedule in schedules]
-            return Fired(len(schedules), _fire(schedules, now))
+            return _fire(schedules, now)
     except Exception:
         logger.exception("firing %d schedules at once failed; each alone", len(ids))
-        return Fired(len(ids), sum(_fire_alone(pk, now) for pk in ids))
+        return _each_alone(ids, now)
 
 
 def due_left(*, now: datetime) -> bool:
@@ -63,12 +67,14 @@ def _claim(now: datetime, most: int) -> list[Schedule]:
     return list(locked(due, skip_locked=True)[:most])
 
 
-def _fire(schedules: Sequence[Schedule], now: datetime) -> int:
-    if not schedules:
-        return 0
-    shared = shared_for(schedules)
-    plans = [_planned(schedule, shared, now) for schedule in schedules]
-    return _write([plan for plan in plans if plan is not None], now)
+def _fire(schedules: Sequence[Schedule], now: datetime) -> Fired:
+    busy = schedules_busy(schedules)
+    free = [schedule for schedule in schedules if schedule.pk not in busy]
+    if not free:
+        return Fired(0, 0)
+    shared = shared_for(free)
+    plans = [_planned(schedule, shared, now) for schedule in free]
+    return Fired(len(free), _write([plan for plan in plans if plan is not None], now))
 
 
 def _planned(schedule: Schedule, shared: Shared, now: datetime) -> Plan | None:
@@ -81,16 +87,44 @@ def _planned(schedule: Schedule, shared: Shared, now: datetime) -> Plan | None:
         return isolate(schedule, error, now=now)
 
 
-def _fire_alone(pk: int, now: datetime) -> int:
+def _each_alone(ids: Sequence[int], now: datetime) -> Fired:
+    moved = queued = away = 0
+    for pk in ids:
+        try:
+            fired = _fire_alone(pk, now)
+            moved, queued = moved + fired.looked, queued + fired.queued
+        except AWAY:
+            logger.warning("schedule %d stays due", pk, exc_info=True)
+            away += 1
+            if away == MOST_AWAY:
+                break
+    return Fired(moved, queued, held=moved == 0)
+
+
+def _fire_alone(pk: int, now: datetime) -> Fired:
     try:
         with transaction.atomic():
-            return _fire(list(locked(Schedule.objects.filter(pk=pk, next_run_at__lte=now))), now)
+            due = Schedule.objects.select_related("agent").filter(pk=pk, next_run_at__lte=now)
+            return _fire(list(locked(due)), now)
+    except AWAY:
+        raise
     except Exception as error:
         logger.exception("schedule %d could not be fired", pk)
+        _put_off(pk, error, now)
+        return Fired(1, 0)
+
+
+def _put_off(pk: int, error: Exception, now: datetime) -> None:
+    """Move past rows that exist already, else isolate; whatever happens here, the others fire (R21)."""
+    try:
         with transaction.atomic():
-            schedule = Schedule.objects.filter(pk=pk, next_run_at__lte=now).first()
-            put_off = isolate(schedule, error, now=now) if schedule else None
-            return _write([put_off], now) if put_off else 0
+            schedule = locked(Schedule.objects.filter(pk=pk, next_run_at__lte=now)).first()
+            if schedule is None:
+                return
+            known = pass_known(schedule, now=now) if isinstance(error, IntegrityError) else None
+            _write([known or isolate(schedule, error, now=now)], now)
+    except Exception:
+        logger.exception("schedule %d could not be put off", pk)
 
 
 def _write(plans: Sequence[Plan], now: datetime) -> int:
@@ -110,8 +144,7 @@ def _write(plans: Sequence[Plan], now: datetime) -> int:
             tell_blocked(plan.schedule, now=now)
     ended = [(plan.schedule, run) for plan in plans for run in plan.runs if run.settled_at is not None]
     lifecycle.show_last([run for _, run in ended])
-    for schedule, run in ended:
-        tell_settled(schedule, run, now=now)
+    tell_ended(ended, now=now)
     return len(turns)
 
 

@@ -6,9 +6,11 @@ from datetime import datetime, timedelta
 
 from chats.services.turns_settle import clean
 from schedules import lifecycle
-from schedules.domain.states import RunStatus
-from schedules.models import Schedule
-from schedules.services.rows import Plan
+from schedules.domain.cadence import stored_cadence
+from schedules.domain.misfire import Planned, plan_backlog
+from schedules.domain.states import RunKind, RunStatus
+from schedules.models import Run, Schedule
+from schedules.services.rows import Plan, due_instant, never_run_row, spread_seconds
 
 FIRST_WAIT = 30
 LONGEST_WAIT = 300
@@ -21,16 +23,7 @@ def isolate(schedule: Schedule, error: Exception, *, now: datetime) -> Plan:
     detail = clean(f"{type(error).__name__}: {error}")
     plan = Plan(schedule)
     if failures >= MOST:
-        at = schedule.next_occurrence_at or schedule.next_run_at or now
-        plan.add(
-            lifecycle.opened(
-                schedule, status=RunStatus.REFUSED, reason="internal", now=now, kind="scheduled", scheduled_for=at,
-                due_at=at, error_text=detail, idempotency_key=f"sched:{schedule.public_id}:{at.isoformat()}",
-            )
-        )  # fmt: skip
-        plan.block = ("internal", {})
-        plan.columns = {"planned_through": max(at, schedule.planned_through), "look_error": detail}
-        return plan
+        return _given_up(plan, detail, now)
     wait = min(FIRST_WAIT * 2 ** (failures - 1), LONGEST_WAIT)
     plan.columns = {
         "next_run_at": now + timedelta(seconds=wait),
@@ -38,3 +31,35 @@ def isolate(schedule: Schedule, error: Exception, *, now: datetime) -> Plan:
         "look_error": detail,
     }
     return plan
+
+
+def _given_up(plan: Plan, detail: str, now: datetime) -> Plan:
+    """Refuse the due occurrence, unless it has its row, and block; what fell due meanwhile was missed (R5)."""
+    schedule = plan.schedule
+    at = due_instant(schedule, now=now)
+    if not Run.objects.filter(schedule=schedule, kind=RunKind.SCHEDULED, scheduled_for=at).exists():
+        plan.add(
+            lifecycle.opened(
+                schedule, status=RunStatus.REFUSED, reason="internal", now=now, kind=RunKind.SCHEDULED,
+                scheduled_for=at, due_at=at, error_text=detail,
+                idempotency_key=f"sched:{schedule.public_id}:{at.isoformat()}",
+            )
+        )  # fmt: skip
+        for window in _meanwhile(schedule, at, now):
+            plan.add(
+                never_run_row(
+                    schedule, window, status=RunStatus.MISSED, reason="misfire", spread=spread_seconds(schedule), now=now
+                )
+            )
+    plan.block = ("internal", {})
+    plan.columns = {"planned_through": max(now, schedule.planned_through), "look_error": detail}
+    return plan
+
+
+def _meanwhile(schedule: Schedule, at: datetime, now: datetime) -> list[Planned]:
+    """Return what fell due after `at`; nothing when the rule is what cannot be asked."""
+    try:
+        cadence = stored_cadence(schedule.cadence)
+        return plan_backlog(cadence, schedule.zone, at + timedelta.resolution, now)
+    except Exception:  # noqa: BLE001 - this schedule has just raised; why is in its row
+        return []

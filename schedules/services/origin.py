@@ -178,8 +178,7 @@ def tell_blocked(schedule: Schedule, *, now: datetime) -> None:
 
 def tell_settled(schedule: Schedule, run: Run, *, now: datetime) -> None:
     """Put the outcome into the outbox when the schedule wants to be told of it; one per run, not per attempt."""
-    on = schedule.notify.get("on", "failures")
-    if on == "always" or (on == "failures" and run.status in _TELL):
+    if wants_to_know(schedule, run):
         notice_add(
             user_id=run.owner_id,
             code="run_settled",
@@ -188,3 +187,9 @@ def tell_settled(schedule: Schedule, run: Run, *, now: datetime) -> None:
             dedupe_key=f"settled:{run.public_id}",
             now=now,
         )
+
+
+def wants_to_know(schedule: Schedule, run: Run) -> bool:
+    """Return whether the owner asked to be told of outcomes like this one."""
+    on = schedule.notify.get("on", "failures")
+    return on == "always" or (on == "failures" and run.status in _TELL)

@@ -14,6 +14,8 @@ from schedules.models import Schedule
 from schedules.selectors.facts import Shared, schedule_facts
 from schedules.services.rows import (
     Plan,
+    due_instant,
+    left_out,
     never_run_row,
     new_turn,
     next_columns,
@@ -36,9 +38,8 @@ def plan_schedule(schedule: Schedule, shared: Shared, *, now: datetime) -> Plan:
         zone_of(schedule.zone)
         rows = _lateness(schedule, spread, now)
     except CadenceError as error:
-        return _unreadable(schedule, Decision("refused", error.code, dict(error.params), blocks=True), now)
+        return _unreadable(schedule, Decision("refused", *error.reason(), blocks=True), now)
     look = Plan(schedule)
-    serials = 0
     for planned in rows:
         if _used_up(schedule, look):
             break
@@ -50,14 +51,14 @@ def plan_schedule(schedule: Schedule, shared: Shared, *, now: datetime) -> Plan:
                 )
             )
             continue
-        facts = schedule_facts(schedule, shared, unfinished=look.counted, serial=planned.serial and serials > 0)
-        serials += planned.serial
+        facts = schedule_facts(schedule, shared, unfinished=look.counted, serial=planned.serial)
         _open(look, planned, facts, spread=spread, now=now)
     _advance(look, rows[-1].last.at if rows else schedule.planned_through, now)
     return look
 
 
 def _lateness(schedule: Schedule, spread: int, now: datetime) -> list[Planned]:
+    dates, marked = left_out(schedule)
     return plan_due(
         stored_cadence(schedule.cadence),
         schedule.zone,
@@ -66,8 +67,8 @@ def _lateness(schedule: Schedule, spread: int, now: datetime) -> list[Planned]:
         spread_seconds=spread,
         grace_seconds=schedule.misfire_grace_seconds,
         policy=schedule.misfire_policy,
-        skip_dates=frozenset(datetime.fromisoformat(day).date() for day in schedule.skip_dates),
-        skip_next=schedule.skip_next_at,
+        skip_dates=dates,
+        skip_next=marked,
         until=schedule.until,
     )
 
@@ -119,7 +120,7 @@ def _advance(look: Plan, mark: datetime, now: datetime) -> None:
 def _unreadable(schedule: Schedule, decision: Decision, now: datetime) -> Plan:
     """The rule or the zone cannot be read: one row for the occurrence that was to come, and a block (gate row 7, C7)."""
     look = Plan(schedule)
-    at = schedule.next_occurrence_at or schedule.next_run_at or now
+    at = due_instant(schedule, now=now)
     row = lifecycle.opened(
         schedule,
         status=RunStatus.REFUSED,

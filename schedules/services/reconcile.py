@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
+from django.db.models import Exists, OuterRef
 
+from accounts.services.idempotency import made_gone
 from chats.services.turns_recover import leases_recover
 from core.db import locked
 from schedules import lifecycle
 from schedules.domain.cadence import CadenceError, stored_cadence
 from schedules.domain.misfire import count_due
+from schedules.domain.occurrences_window import newest_occurrences
 from schedules.models import Run, Schedule
 from schedules.services.arming import schedule_arm
 from schedules.services.origin import tell_blocked
@@ -22,20 +26,40 @@ BATCH = 100
 
 def reconcile(*, now: datetime) -> int:
     """Heal what can be healed now, in bounded batches, each row isolated (R29); return how many rows were healed."""
-    healed = leases_recover(now=now, most=BATCH) + count_windows()
-    return healed + _each(_unarmed(), _arm, now) + _each(_dying(), _erase, now)
+    parts: list[Callable[[], int]] = [
+        lambda: leases_recover(now=now, most=BATCH),
+        count_windows,
+        lambda: _each(_unarmed(), _arm, now),
+        lambda: _each(_dying(), _erase, now),
+    ]
+    healed = 0
+    for part in parts:
+        try:
+            healed += part()
+        except Exception:
+            logger.exception("a part of recovery failed; the others go on")
+    return healed
 
 
 def count_windows(most: int = 5) -> int:
-    """Count the missed windows that were too long to be counted in a tick; return how many."""
+    """Count the missed windows that were too long to be counted in a tick; return how many.
+
+    In no order, so that windows whose rule can be read no longer starve no other (R29).
+    """
     rows = Run.objects.filter(missed_until__isnull=False, missed_count__isnull=True, schedule__isnull=False)
-    counted = 0
-    for run in rows.select_related("schedule")[:most]:
+    return sum(_count(run) for run in rows.select_related("schedule").order_by("?")[:most])
+
+
+def _count(run: Run) -> int:
+    if run.schedule is None or run.missed_until is None:
+        return 0
+    try:
         cadence = stored_cadence(run.schedule.cadence)
-        just_before = run.scheduled_for - timedelta.resolution
-        number = count_due(cadence, run.schedule.zone, just_before, run.missed_until)
-        counted += Run.objects.filter(pk=run.pk, missed_count__isnull=True).update(missed_count=number)
-    return counted
+        number = count_due(cadence, run.schedule.zone, run.scheduled_for - timedelta.resolution, run.missed_until)
+    except CadenceError:
+        logger.warning("the missed window of run %s could not be counted", run.public_id, exc_info=True)
+        return 0
+    return Run.objects.filter(pk=run.pk, missed_count__isnull=True).update(missed_count=number)
 
 
 def _each(ids: list[int], heal, now: datetime) -> int:
@@ -63,31 +87,47 @@ def _arm(schedule: Schedule, now: datetime) -> bool:
         return False
     try:
         schedule_arm(schedule, now=now)
-    except CadenceError as error:
-        if lifecycle.block(schedule, reason=error.code, params=dict(error.params), now=now):
+    except DatabaseError:
+        raise  # R28: what cannot be read settles nothing
+    except Exception as error:  # noqa: BLE001 - whatever the row holds, it must not be looked at for ever (R29)
+        reason, params = error.reason() if isinstance(error, CadenceError) else ("internal", {})
+        if lifecycle.block(schedule, reason=reason, params=params, now=now):
             tell_blocked(schedule, now=now)
     return True
 
 
 def _dying() -> list[int]:
-    return list(Schedule.objects.filter(deleting_at__isnull=False).values_list("pk", flat=True)[:BATCH])
+    active = Run.objects.filter(schedule=OuterRef("pk"), settled_at__isnull=True)
+    rows = Schedule.objects.filter(~Exists(active), deleting_at__isnull=False)
+    return list(rows.values_list("pk", flat=True)[:BATCH])
 
 
 def _erase(schedule: Schedule, now: datetime) -> bool:
     if schedule.deleting_at is None or Run.objects.filter(schedule=schedule, settled_at__isnull=True).exists():
         return False
+    made_gone(made=[schedule.public_id], now=now)
     lifecycle.erase(schedule, now=now)
     return True
 
 
-def marks_put_back(*, now: datetime) -> int:
-    """Re-arm from `now` every schedule whose mark lies in the future: a clock that was wrong was put right (C15)."""
-    ahead = Schedule.objects.filter(planned_through__gt=now, next_run_at__isnull=False)
-    return _each(list(ahead.values_list("pk", flat=True)), _put_back, now)
+def marks_put_back(*, now: datetime, most: int = BATCH) -> int:
+    """Re-arm from `now` schedules whose mark lies in the future: a clock that was wrong was put right (C15).
+
+    Return how many were looked at; call it again until that is none.
+    """
+    ahead = Schedule.objects.filter(planned_through__gt=now, next_run_at__isnull=False).order_by("pk")
+    ids = list(ahead.values_list("pk", flat=True)[:most])
+    return len(ids) if _each(ids, _put_back, now) else 0
 
 
 def _put_back(schedule: Schedule, now: datetime) -> bool:
+    """The rows of occurrences that have not come yet go: what never ran was not missed, and will have its own row."""
     if schedule.planned_through <= now:
         return False
+    lifecycle.withdraw(schedule, now=now)
+    for run in Run.objects.filter(schedule=schedule, scheduled_for__lte=now, missed_until__gt=now):
+        cadence, before = stored_cadence(schedule.cadence), run.scheduled_for - timedelta.resolution
+        [last] = newest_occurrences(cadence, schedule.zone, before, now, 1)
+        Run.objects.filter(pk=run.pk).update(missed_until=last.at, missed_count=None)
     schedule_arm(schedule, now=now)
     return True

@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
+from chats.models import Turn
 from chats.services.turns_stop import turn_cancel, turn_stop
+from core.db import locked
+from schedules.domain.states import Overlap
 from schedules.models import Run, Schedule
 
 
 def schedule_clear(schedule: Schedule, *, now: datetime, reason: str = "replaced") -> int:
     """Stop what runs and cancel what waits of `schedule`; return how many. The series lets the newer one wait."""
-    unfinished = Run.objects.filter(schedule=schedule, settled_at__isnull=True, turn__isnull=False)
-    rows = list(unfinished.values_list("turn_id", "started_at"))
+    rows = list(_unfinished([schedule.pk]).values_list("turn_id", "started_at"))
     for turn_id, started in rows:
-        if started is None:
-            turn_cancel(turn_id=turn_id, reason=reason, now=now)
-        else:
+        # One that is leased but has not started can no longer be cancelled: it is asked to stop.
+        if started is not None or not turn_cancel(turn_id=turn_id, reason=reason, now=now):
             turn_stop(turn_id=turn_id, reason=reason, now=now)
     return len(rows)
+
+
+def turns_hold(schedule: Schedule) -> None:
+    """Lock the unfinished turns of `schedule` before its own row is locked: turn, then schedule is everybody's order."""
+    turns = _unfinished([schedule.pk]).values_list("turn_id", flat=True)
+    list(locked(Turn.objects.filter(pk__in=list(turns)).order_by("pk")).only("pk"))
+
+
+def schedules_busy(schedules: Iterable[Schedule]) -> set[int]:
+    """Return the schedules whose unfinished turns cannot be replaced in this instant: a worker starts or settles one.
+
+    The clock holds the schedules already and so may not wait for turns; a busy schedule stays due and is looked at
+    again within the tick.
+    """
+    replacing = [schedule.pk for schedule in schedules if schedule.overlap_policy == Overlap.REPLACE]
+    turns = dict(_unfinished(replacing).values_list("turn_id", "schedule_id")) if replacing else {}
+    free = locked(Turn.objects.filter(pk__in=list(turns)), skip_locked=True).only("pk") if turns else []
+    return set(turns.values()) - {turns[turn.pk] for turn in free} if turns else set()
+
+
+def _unfinished(schedules: Iterable[int]):  # type: ignore[no-untyped-def]
+    return Run.objects.filter(schedule__in=list(schedules), settled_at__isnull=True, turn__isnull=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -48,6 +48,17 @@ def skipped(schedule: Schedule, occurrence: Occurrence) -> str:
     return "skip_next" if schedule.skip_next_at == occurrence.at else ""
 
 
+def left_out(schedule: Schedule) -> tuple[frozenset[date], datetime | None]:
+    """Return the local dates and the one instant that the owner left out, as the domain takes them."""
+    return frozenset(date.fromisoformat(day) for day in schedule.skip_dates), schedule.skip_next_at
+
+
+def due_instant(schedule: Schedule, *, now: datetime) -> datetime:
+    """Return the due occurrence as the row knows it, for a schedule whose rule cannot be asked."""
+    known = (schedule.next_occurrence_at, schedule.next_run_at)
+    return next((at for at in known if at is not None and at <= now), now)
+
+
 def run_columns(schedule: Schedule, occurrence: Occurrence, *, spread: int) -> dict[str, Any]:
     """Return what a row of this occurrence has whatever becomes of it; the key makes a second one impossible (R1)."""
     return {
@@ -59,7 +70,9 @@ def run_columns(schedule: Schedule, occurrence: Occurrence, *, spread: int) -> d
     }
 
 
-def never_run_row(schedule: Schedule, planned: Planned, *, status: str, reason: str, spread: int, now: datetime, **columns: Any) -> Run:
+def never_run_row(
+    schedule: Schedule, planned: Planned, *, status: str, reason: str, spread: int, now: datetime, **columns: Any
+) -> Run:
     """Return a row that is settled as it is opened; a window of several keeps its last instant and its count."""
     window = {}
     if status == RunStatus.MISSED:
@@ -68,7 +81,9 @@ def never_run_row(schedule: Schedule, planned: Planned, *, status: str, reason: 
     return lifecycle.opened(schedule, status=status, reason=reason, now=now, **(base | window | columns))
 
 
-def new_turn(schedule: Schedule | None, *, owner_id: int, agent: Agent, run_at: datetime, serial: bool, now: datetime) -> Turn:
+def new_turn(
+    schedule: Schedule | None, *, owner_id: int, agent: Agent, run_at: datetime, serial: bool, now: datetime
+) -> Turn:
     """Return the unsaved turn of a run. Turns of one series run one at a time, in the order of their occurrences."""
     deadline = (schedule.deadline_seconds if schedule else None) or agent.deadline_seconds
     waits = schedule is not None and (serial or schedule.overlap_policy != Overlap.ALLOW)
@@ -104,4 +119,3 @@ def next_columns(schedule: Schedule, *, after: datetime) -> dict[str, Any]:
         "next_run_at": due,
         "next_occurrence_at": shown.at if shown else None,
     }
-

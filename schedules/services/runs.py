@@ -20,7 +20,7 @@ from schedules.domain.states import UNFINISHED, RunKind, RunStatus
 from schedules.models import Run, Schedule
 from schedules.selectors.facts import destination_of, shared_for
 from schedules.services.gating import manual_decision
-from schedules.services.replacing import schedule_clear
+from schedules.services.replacing import schedule_clear, turns_hold
 from schedules.services.rows import new_turn
 
 
@@ -38,6 +38,7 @@ def run_now(
         raise Refusal("stopped_by_operator", retry_after=60, reason=stop.reason)
     row_key = f"{kind}:{schedule.public_id}:{key or new_id('key')}"
     with transaction.atomic():
+        turns_hold(schedule)
         held = locked(Schedule.objects.filter(pk=schedule.pk).select_related("agent")).get()
         if again := Run.objects.filter(owner_id=held.owner_id, idempotency_key=row_key).first():
             run, decision = again, None

@@ -31,6 +31,6 @@ def _row(row: Any, reader: Reader) -> dict[str, Any]:
         "name": schedule.name,
         "s": row.state,
         "word": str(STATES[row.state]),
-        "cadence": description_of(schedule),
+        "cadence": description_of(schedule).removesuffix(f", {reader.zone}"),
         "next": next_view(schedule, row.state, reader, held=False),
     }

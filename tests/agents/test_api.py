@@ -12,7 +12,9 @@ URL = "/api/v1/agents"
 
 def test_an_agent_has_what_a_picker_needs_and_nothing_of_its_provider(alice: Any):
     model = make_model(name="gpt-small", label="Small")
-    agent = make_agent(name="Helper", description="Helps", model=model, instructions="Secret", tools={"clock": "always"})
+    agent = make_agent(
+        name="Helper", description="Helps", model=model, instructions="Secret", tools={"clock": "always"}
+    )
     shown = caller(alice).get(f"{URL}/{agent.public_id}").json()
     assert shown == {
         "id": agent.public_id,

@@ -16,7 +16,13 @@ from tests.factories import NOW, make_provider
 
 
 def add(**fields: Any) -> Any:
-    given = {"kind": "openai", "name": "Fast", "base_url": "https://api.example.com/v1", "model": "small", "now": NOW}
+    given: dict[str, Any] = {
+        "kind": "openai",
+        "name": "Fast",
+        "base_url": "https://api.example.com/v1",
+        "model": "small",
+        "now": NOW,
+    }
     return provider_add(**(given | fields))
 
 

@@ -147,7 +147,7 @@ def test_the_active_turn_is_stopped_first_and_writes_nothing_afterwards(running:
 
 
 def test_a_turn_in_a_retry_wait_ends_with_its_conversation(running: Run):
-    Turn.objects.filter(pk=running.turn_id).update(status="queued", lease_expires_at=None, leased_by="")
+    Turn.objects.filter(run=running).update(status="queued", lease_expires_at=None, leased_by="")
     Run.objects.filter(pk=running.pk).update(status="queued")
     assert running.conversation is not None
     conversation_delete(conversation=running.conversation, now=LATER)

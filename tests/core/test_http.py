@@ -7,8 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.http import Http404
-from django.test import Client, RequestFactory
+from django.test import AsyncClient, Client, RequestFactory
 from rest_framework import exceptions, serializers
 
 from core.errors import CATALOGUE, FieldError, Refusal
@@ -97,7 +98,10 @@ def answer_as_response(answer: Any) -> Any:
 
 
 def test_nested_errors_have_dotted_paths():
-    detail = {"cadence": {"days": {1: ["x"]}}, "list": [{}, {"at": [exceptions.ErrorDetail("x", code="required")]}]}
+    detail: Any = {
+        "cadence": {"days": {1: ["x"]}},
+        "list": [{}, {"at": [exceptions.ErrorDetail("x", code="required")]}],
+    }
     refusal = refusal_of(serializers.ValidationError(detail))
     assert refusal is not None
     assert [(error.path, error.code) for error in refusal.fields] == [
@@ -201,8 +205,21 @@ def test_a_form_without_its_token_is_refused_on_pages_as_well(alice: Any):
     assert CATALOGUE["csrf_failed"].sentence in answer.content.decode()
 
 
-@pytest.mark.parametrize("address", ["/api/v1/projects/%00", "/api/v1/conversations/a%00b/turns", "/c/%00", "/panel/?q=%00"])
+@pytest.mark.parametrize(
+    "address", ["/api/v1/projects/%00", "/api/v1/conversations/a%00b/turns", "/c/%00", "/panel/?q=%00"]
+)
 def test_an_address_with_nul_is_not_found_and_never_an_error(address: str, alice: Any):
     answer = browser(alice).get(address)
     assert answer.status_code == 404
     assert "default-src" in answer["Content-Security-Policy"]
+
+
+def test_what_the_api_answers_is_kept_by_no_cache(alice: Any):
+    assert browser(alice).get("/api/v1/projects")["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize(("address", "status"), [("/healthz", 200), ("/panel/%00", 404)])
+def test_under_an_asynchronous_server_the_headers_are_the_same(address: str, status: int):
+    answer = async_to_sync(AsyncClient().get)(address)
+    assert answer.status_code == status
+    assert "default-src 'self'" in answer["Content-Security-Policy"]

@@ -51,8 +51,19 @@ def cases() -> dict[str, Case]:
 CASES = cases()
 
 
-def call(client: APIClient, method: str, address: str, body: dict[str, Any] | None = None) -> Any:
-    return getattr(client, method.lower())(f"/api/v1/{address}", data=body, format="json" if body is not None else None)
+def call(client: APIClient, key: str, address: str, body: dict[str, Any] | None = None) -> Any:
+    """Ask `address` with the method of the case `key`."""
+    method = getattr(client, key.partition(" ")[0].lower())
+    return method(f"/api/v1/{address}", data=body, format="json" if body is not None else None)
+
+
+def address_of(key: str, owner: Any) -> str:
+    """Return the address of a case, with an object of `owner` where it names one."""
+    case = CASES[key]
+    if isinstance(case, Own):
+        return key.partition(" ")[2]
+    made = case.make(owner)
+    return made if isinstance(made, str) else made[0]
 
 
 def test_every_address_of_the_api_has_a_case_and_no_case_is_left_over():
@@ -69,7 +80,7 @@ def test_what_is_somebody_elses_is_not_there(key: str, by: str, alice: Any, bob:
     """P15"""
     case = THEIRS[key]
     client = caller(bob) if by == "token" else browser(bob)
-    answer = call(client, key.split(" ")[0], case.make(alice), case.body)
+    answer = call(client, key, case.make(alice), case.body)
     expected = "not_found" if case.by_token or by == "session" else "permission_denied"
     assert code_of(answer) == expected
     assert answer.status_code == (404 if expected == "not_found" else 403)
@@ -78,15 +89,14 @@ def test_what_is_somebody_elses_is_not_there(key: str, by: str, alice: Any, bob:
 @pytest.mark.parametrize("key", THEIRS)
 def test_operators_are_other_people_too_where_it_is_not_the_admin(key: str, alice: Any, olivia: Any):
     """P15"""
-    answer = call(browser(olivia), key.split(" ")[0], THEIRS[key].make(alice), THEIRS[key].body)
+    answer = call(browser(olivia), key, THEIRS[key].make(alice), THEIRS[key].body)
     assert answer.status_code == 404, answer.content
 
 
 @pytest.mark.parametrize("key", THEIRS)
 def test_its_owner_finds_it(key: str, alice: Any):
-    method = key.split(" ")[0]
     client = browser(alice)
-    answer = call(client, method, THEIRS[key].make(alice), THEIRS[key].body)
+    answer = call(client, key, THEIRS[key].make(alice), THEIRS[key].body)
     assert answer.status_code != 404, answer.content
 
 
@@ -94,8 +104,8 @@ def test_its_owner_finds_it(key: str, alice: Any):
 def test_a_list_holds_what_is_mine_and_nothing_of_others(key: str, alice: Any, bob: Any):
     """P15"""
     address, public_id = LISTS[key].make(alice)
-    mine = call(caller(alice), "GET", address)
-    theirs = call(caller(bob), "GET", address)
+    mine = call(caller(alice), key, address)
+    theirs = call(caller(bob), key, address)
     assert mine.status_code == theirs.status_code == 200, (mine.content, theirs.content)
     assert public_id in mine.content.decode()
     assert public_id not in theirs.content.decode()
@@ -103,9 +113,7 @@ def test_a_list_holds_what_is_mine_and_nothing_of_others(key: str, alice: Any, b
 
 @pytest.mark.parametrize("key", CASES)
 def test_without_a_sign_in_nothing_is_read_or_done(key: str, alice: Any):
-    case = CASES[key]
-    made = case.make(alice) if not isinstance(case, Own) else key.split(" ")[1]
-    answer = call(APIClient(), key.split(" ")[0], made if isinstance(made, str) else made[0], getattr(case, "body", None))
+    answer = call(APIClient(), key, address_of(key, alice), getattr(CASES[key], "body", None))
     assert answer.status_code == 401, answer.content
     assert code_of(answer) == "not_signed_in"
     assert answer["WWW-Authenticate"].startswith("Bearer")
@@ -113,10 +121,8 @@ def test_without_a_sign_in_nothing_is_read_or_done(key: str, alice: Any):
 
 @pytest.mark.parametrize("key", CASES)
 def test_a_fire_token_opens_nothing_but_its_schedule(key: str, alice: Any):
-    case = CASES[key]
-    made = case.make(alice) if not isinstance(case, Own) else key.split(" ")[1]
-    address = made if isinstance(made, str) else made[0]
-    answer = call(caller(alice, "fire:sch_another"), key.split(" ")[0], address, getattr(case, "body", None))
+    client = caller(alice, "fire:sch_another")
+    answer = call(client, key, address_of(key, alice), getattr(CASES[key], "body", None))
     assert answer.status_code == 403, answer.content
     assert code_of(answer) in ("scope_missing", "permission_denied")
 
@@ -127,18 +133,14 @@ CHANGES = [key for key in CASES if not key.startswith("GET ")]
 @pytest.mark.parametrize("key", CHANGES)
 def test_a_session_changes_nothing_without_its_csrf_token(key: str, alice: Any):
     """B85"""
-    case = CASES[key]
-    address = case.make(alice) if isinstance(case, Theirs) else key.split(" ")[1]
     client = browser(alice, enforce_csrf_checks=True)
-    answer = call(client, key.split(" ")[0], address, getattr(case, "body", None) or {})
+    answer = call(client, key, address_of(key, alice), getattr(CASES[key], "body", None) or {})
     assert answer.status_code == 403, answer.content
     assert code_of(answer) == "csrf_failed"
 
 
 @pytest.mark.parametrize("key", [key for key in CHANGES if not getattr(CASES[key], "reads", False)])
 def test_a_token_that_may_only_read_changes_nothing(key: str, alice: Any):
-    case = CASES[key]
-    address = case.make(alice) if isinstance(case, Theirs) else key.split(" ")[1]
     client = caller(alice, "schedules:read", "runs:read", "conversations:read")
-    answer = call(client, key.split(" ")[0], address, getattr(case, "body", None) or {})
+    answer = call(client, key, address_of(key, alice), getattr(CASES[key], "body", None) or {})
     assert answer.status_code == 403, answer.content

@@ -115,7 +115,13 @@ def test_what_a_column_cannot_take_is_too_long_although_it_is_few_characters():
 def test_values_come_out_tidy_and_typed():
     values = validated(
         Body,
-        {"name": " e\u0301 ", "note": "  ", "count": None, "inner": {"at": "2026-06-05T09:00:00+02:00"}, "amount": "1.5"},
+        {
+            "name": " e\u0301 ",
+            "note": "  ",
+            "count": None,
+            "inner": {"at": "2026-06-05T09:00:00+02:00"},
+            "amount": "1.5",
+        },
     )
     assert values == {
         "name": "é",

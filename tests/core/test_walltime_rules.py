@@ -62,6 +62,19 @@ def test_weeks_begin_on_monday_unless_wkst_says_otherwise():
         assert [text[8:10] for text in instants(rule + week_start, **given_)] == days
 
 
+@pytest.mark.parametrize("day", range(1, 32))
+@pytest.mark.parametrize("week_start", ["MO", "SU", "WE"])
+def test_a_fortnight_is_the_same_wherever_one_looks_from(week_start, day):
+    """C5: dtstart is a Sunday, the last or the first day of its week."""
+    text, dtstart = f"FREQ=WEEKLY;INTERVAL=2;BYDAY=SU,TU,SA;WKST={week_start}", datetime(2026, 3, 1, 9)
+    every = instants(text, dtstart=dtstart, zone="UTC", after=datetime(2026, 2, 1, tzinfo=UTC), limit=30)
+    later = datetime(2026, 3, day, 12, tzinfo=UTC)
+    assert (
+        instants(text, dtstart=dtstart, zone="UTC", after=later, limit=3)
+        == [one for one in every if one > later.strftime("%Y-%m-%dT%H:%MZ")][:3]
+    )
+
+
 def test_a_week_number_without_a_weekday_takes_the_weekday_of_dtstart():
     """RFC 5545, 3.3.10: what the rule lacks comes from DTSTART (1 May 2026 is a Friday)."""
     assert instants("FREQ=YEARLY;BYWEEKNO=20", limit=2) == ["2026-05-15T05:30Z", "2027-05-21T05:30Z"]

@@ -34,7 +34,7 @@ def house(tmp_path):
 def serve(house: Deployment, *options: str) -> Process:
     """Start bin/serve on the house's port and wait until it says that it serves."""
     log = house.folder / f"serve-{len(house.processes)}.log"
-    command = [ROOT / "bin/serve", "--port", str(house.port), "--data", str(house.folder), "--no-local-model", *options]
+    command = [str(ROOT / "bin/serve"), "--port", str(house.port), "--data", str(house.folder), "--no-local-model", *options]
     with log.open("wb") as out:
         popen = subprocess.Popen(
             command, cwd=house.folder, env=house.environment(), stdout=out, stderr=subprocess.STDOUT,
@@ -42,7 +42,9 @@ def serve(house: Deployment, *options: str) -> Process:
         )  # fmt: skip
     process = Process("serve", popen, log)
     house.processes.append(process)
-    house.wait_until(lambda: "Quotidian is at" in process.output() or not process.alive(), seconds=60)
+    house.wait_until(
+        lambda: "Quotidian is at" in process.output() or not process.alive(), seconds=120, what="it serves"
+    )
     assert process.alive(), process.tail()
     return process
 
@@ -51,7 +53,7 @@ def test_an_empty_folder_is_served_with_one_set_up_link_and_a_living_worker(hous
     process = serve(house)
     (link,) = LINK.findall(process.output())
     assert get(link)[0] == 200
-    house.wait_until(lambda: get(f"{house.address}/readyz")[0] == 200, seconds=30, what="the worker's clock ticks")
+    house.wait_until(lambda: get(f"{house.address}/readyz")[0] == 200, seconds=60, what="the worker's clock ticks")
     house.manage(
         "create_user", "olivia@example.com", "--operator", "--password-stdin", stdin="a long enough password\n"
     )
@@ -66,28 +68,28 @@ def test_an_empty_folder_is_served_with_one_set_up_link_and_a_living_worker(hous
 @pytest.mark.parametrize("victim", ["uvicorn", "manage.py"])
 def test_when_one_process_dies_the_other_is_ended_and_the_exit_code_says_so(victim, house):
     process = serve(house)
-    house.wait_until(lambda: get(f"{house.address}/readyz")[0] == 200, seconds=30)
+    house.wait_until(lambda: get(f"{house.address}/readyz")[0] == 200, seconds=60)
     (main,) = [child for child in process.children() if victim in child.cmdline() and child.ppid() == process.pid]
     main.kill()
     assert process.wait(seconds=45) == 1
     assert "ended (signal 9); ending the rest" in process.output()
-    house.wait_until(lambda: house.leftovers() == [], seconds=15, what="nothing is left")
+    house.wait_until(lambda: house.leftovers() == [], seconds=30, what="nothing is left")
 
 
 def test_ctrl_c_twice_ends_everything_at_once(house):
     process = serve(house)
-    house.wait_until(lambda: get(f"{house.address}/readyz")[0] == 200, seconds=30)
+    house.wait_until(lambda: get(f"{house.address}/readyz")[0] == 200, seconds=60)
     process.kill(signal.SIGINT)
     process.kill(signal.SIGINT)
-    assert process.wait(seconds=15) == 0
-    house.wait_until(lambda: house.leftovers() == [], seconds=15, what="nothing is left")
+    assert process.wait(seconds=30) == 0
+    house.wait_until(lambda: house.leftovers() == [], seconds=30, what="nothing is left")
 
 
 def test_what_it_starts_does_not_outlive_a_kill_of_serve_itself(house):
     process = serve(house)
-    house.wait_until(lambda: get(f"{house.address}/readyz")[0] == 200, seconds=30)
+    house.wait_until(lambda: get(f"{house.address}/readyz")[0] == 200, seconds=60)
     process.kill(signal.SIGKILL)
-    house.wait_until(lambda: house.leftovers() == [], seconds=30, what="nothing is left")
+    house.wait_until(lambda: house.leftovers() == [], seconds=60, what="nothing is left")
 
 
 def _refused(*options: str, **environ: str) -> subprocess.CompletedProcess[str]:

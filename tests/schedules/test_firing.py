@@ -55,7 +55,7 @@ def test_an_occurrence_that_has_its_row_is_never_opened_again_and_the_schedule_g
     assert (schedule.next_run_at, schedule.look_failures, schedule.blocked_reason) == (NOW + HOUR, 0, "")
 
 
-def test_a_missed_window_covers_its_occurrences_also_for_a_mark_inside_it(alice):
+def test_a_mark_before_a_missed_window_makes_no_second_one(alice):
     """R1, R5."""
     schedule = due_schedule(alice, planned_through=NOW - 10 * HOUR, next_run_at=NOW - 9 * HOUR)
     fire(NOW + 20 * MINUTE)
@@ -272,16 +272,16 @@ class TestIsolation:
         """C7."""
         agent = make_agent()
         fields, reason = self.BROKEN[name]
-        healthy = [due_schedule(alice, agent=agent) for _ in range(50)]
+        healthy = [due_schedule(alice, agent=agent, overlap_policy="allow") for _ in range(50)]
         broken = due_schedule(alice, agent=agent, **fields)
-        healthy += [due_schedule(alice, agent=agent) for _ in range(50)]
+        healthy += [due_schedule(alice, agent=agent, overlap_policy="allow") for _ in range(50)]
         assert fire() == 100
         assert set(Run.objects.filter(status="queued").values_list("schedule", flat=True)) == {s.pk for s in healthy}
         assert ledger(broken) == [("refused", reason, NOW)]
         broken.refresh_from_db()
         assert (broken.blocked_reason, broken.next_run_at) == (reason, None)
         assert Notice.objects.filter(user=alice, code="schedule_blocked", subject=broken.public_id).count() == 1
-        assert fire(NOW + DAY - MINUTE) == 100
+        assert fire(NOW + HOUR) == 100
         assert Run.objects.filter(schedule=broken).count() == 1
 
     def test_a_rule_that_never_fires_again_completes(self, alice):
@@ -347,6 +347,14 @@ class TestIsolation:
         assert (schedule.blocked_reason, schedule.next_run_at) == ("internal", None)
         assert Notice.objects.filter(code="schedule_blocked").count() == 1
 
+    def test_what_fell_due_while_it_was_put_off_has_its_row_too(self, alice, raising):
+        """R5: a quarter of an hour of a five-minute rule."""
+        schedule = due_schedule(alice, cadence={"kind": "cron", "expression": "*/5 * * * *"}, look_failures=9)
+        raising(schedule)
+        fire(NOW + 17 * MINUTE)
+        assert ledger(schedule) == [("refused", "internal", NOW), ("missed", "misfire", NOW + 5 * MINUTE)]
+        assert Run.objects.get(status="missed").missed_count == 3
+
     def test_a_tenth_failure_whose_occurrence_has_a_row_blocks_without_a_second(self, alice, raising):
         """R1, R21: not even the put-off of one schedule can stop the others."""
         schedule, healthy = due_schedule(alice, look_failures=isolate.MOST - 1), due_schedule(alice, at=NOW + SECOND)
@@ -377,6 +385,24 @@ class TestIsolation:
         broken.refresh_from_db()
         assert (broken.look_failures, broken.next_run_at) == (1, NOW + 30 * SECOND)
         assert "IntegrityError" in broken.look_error
+
+
+def test_one_schedule_for_which_the_database_always_fails_holds_up_no_other(alice, monkeypatch):
+    """R17, R21."""
+    poison, healthy = due_schedule(alice, at=NOW - MINUTE), due_schedule(alice)
+    real = firing.shared_for
+
+    def partly_away(schedules):
+        if poison in schedules:
+            raise OperationalError("the database is away")
+        return real(schedules)
+
+    monkeypatch.setattr(firing, "shared_for", partly_away)
+    assert fire_due(now=NOW).queued == 1
+    assert [row[0] for row in ledger(healthy)] == ["queued"]
+    assert fire_due(now=NOW).held
+    poison.refresh_from_db()
+    assert (poison.next_run_at, poison.look_failures) == (NOW - MINUTE, 0)
 
 
 def test_facts_that_cannot_be_read_are_no_answer(alice, monkeypatch):

@@ -150,16 +150,17 @@ class Deployment:
         process = self.start(
             "web", "-m", "uvicorn", "config.asgi:application", "--host", "127.0.0.1", "--port", str(self.port),
             "--workers", "2", "--lifespan", "off", "--no-access-log", "--no-server-header",
-            "--log-level", "warning", "--timeout-graceful-shutdown", "5", **environ,
+            "--log-level", "warning", "--timeout-graceful-shutdown", "5", "--timeout-worker-healthcheck", "60",
+            **environ,
         )  # fmt: skip
-        self.wait_until(lambda: get(f"{self.address}/healthz")[0] == 200, seconds=30, what="the web server answers")
+        self.wait_until(lambda: get(f"{self.address}/healthz")[0] == 200, seconds=60, what="the web server answers")
         return process
 
     def worker(self, *options: str, ready: bool = True, **environ: str) -> Process:
         """Start `manage.py worker`; with `ready` wait until its clock has ticked."""
         process = self.start("worker", "manage.py", "worker", *options, **environ)
         if ready:
-            self.wait_until(lambda: self._ticked(process), seconds=30, what="the worker's clock ticks")
+            self.wait_until(lambda: self._ticked(process), seconds=60, what="the worker's clock ticks")
         return process
 
     def _ticked(self, process: Process) -> bool:

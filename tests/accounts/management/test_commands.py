@@ -55,7 +55,10 @@ def test_the_token_is_the_only_line(alice: Any):
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [(("nobody@example.com", "--scope", "runs:read"), "no account"), (("alice@example.com", "--scope", "root"), "no scope")],
+    [
+        (("nobody@example.com", "--scope", "runs:read"), "no account"),
+        (("alice@example.com", "--scope", "root"), "no scope"),
+    ],
 )
 def test_a_refused_token_prints_nothing_on_standard_output(arguments: tuple[str, ...], words: str, alice: Any):
     out = io.StringIO()

@@ -12,7 +12,13 @@ from tests.factories import NOW
 
 
 def add(user: Any, **fields: Any) -> None:
-    given = {"code": "schedule_blocked", "params": {"name": "Mornings"}, "subject": "sch_1", "dedupe_key": "k", "now": NOW}
+    given: dict[str, Any] = {
+        "code": "schedule_blocked",
+        "params": {"name": "Mornings"},
+        "subject": "sch_1",
+        "dedupe_key": "k",
+        "now": NOW,
+    }
     notice_add(user_id=user.pk, **(given | fields))
 
 

@@ -72,6 +72,12 @@ async def call(spec: ModelSpec, prompt: str = "hello", history: Sequence[Said] =
     return outcome
 
 
+def shape(failure: ModelFailure | None) -> tuple[str, str, bool, str]:
+    """Code, certainty, retryable and text of a failure, for comparing with a row of a table."""
+    assert failure is not None
+    return failure.code, failure.certainty, failure.retryable, failure.text
+
+
 @pytest.fixture
 def ask(provider: FakeProvider) -> Ask:
     """Ask the fake provider once, on an event loop of its own."""

@@ -89,7 +89,11 @@ def a_stream(rng: random.Random) -> list[dict[str, Any]]:
     for _ in range(rng.randrange(12)):
         out.append(chunk({"reasoning_content": rng.choice(WORDS)}))
     for number in range(rng.randrange(40)):
-        odd = {0: {"obfuscation": "x" * rng.randrange(9)}, 1: {"service_tier": "default"}, 2: {"created": number}}
+        odd: dict[int, dict[str, Any]] = {
+            0: {"obfuscation": "x" * rng.randrange(9)},
+            1: {"service_tier": "default"},
+            2: {"created": number},
+        }
         out.append(chunk({"content": rng.choice(WORDS)}, **odd.get(rng.randrange(12), {})))
     if rng.random() < 0.5:
         call = {"index": 0, "id": "t1", "type": "function", "function": {"name": "f", "arguments": ""}}

@@ -111,7 +111,7 @@ def test_messages_are_oldest_first_in_the_wires_shape(alice: Any):
 def test_turns_name_the_run_that_caused_them(alice: Any, django_assert_max_num_queries: Any):
     schedule = make_schedule(owner=alice)
     conversation = make_conversation(owner=alice)
-    done = {"status": "failed", "settled_at": NOW, "error_code": "deadline"}
+    done: dict[str, Any] = {"status": "failed", "settled_at": NOW, "error_code": "deadline"}
     turn = make_turn(owner=alice, conversation=conversation, origin="schedule", started_at=NOW, **done)
     run = make_run(schedule=schedule, turn=turn, conversation=conversation, status="timed_out")
     make_turn(owner=alice, conversation=conversation)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from core.walltime import HORIZON
 from schedules.domain.cadence import CadenceError, stored_cadence, zone_of
 from schedules.domain.occurrences import next_occurrence, occurrences
-from tests.schedules.domain.cadences import CADENCES, ZONES, at, cron, read, upcoming, wire
+from tests.schedules.domain.cadences import CADENCES, NOW, ZONES, at, cron, read, upcoming, wire
 
 INSTANTS = st.integers(0, 4 * 366 * 1440).map(
     lambda minutes: datetime(2024, 1, 1, tzinfo=UTC) + timedelta(minutes=minutes)
@@ -184,6 +184,13 @@ def test_after_is_exclusive_to_the_microsecond():
     cadence, due = read({"kind": "daily", "time": "09:00"}), at("2026-06-07T09:00:00Z")
     assert next_occurrence(cadence, "UTC", due - timedelta(microseconds=1)).at == due
     assert next_occurrence(cadence, "UTC", due).at == due + timedelta(days=1)
+
+
+@pytest.mark.parametrize(("clock", "found"), [("12:00", 1), ("12:01", 0)])
+def test_the_horizon_is_kept_to_the_minute(clock, found):
+    last = (NOW + HORIZON).date().isoformat()
+    far = stored_cadence({"kind": "daily", "time": clock, "every": 2, "anchor": last})
+    assert len(occurrences(far, "UTC", NOW)) == found
 
 
 def test_nothing_beyond_eight_years_is_looked_for_but_a_once_is():
