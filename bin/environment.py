@@ -84,10 +84,10 @@ def _make_venv(program: str) -> None:
         return
     say(program, "making .venv")
     shutil.rmtree(VENV, ignore_errors=True)
-    made = subprocess.run([sys.executable, "-m", "venv", VENV], check=False, capture_output=True, text=True)
+    made = subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=False, capture_output=True, text=True)
     if made.returncode != 0:  # a Python without ensurepip, as Debian ships it: its own pip installs into the venv
         shutil.rmtree(VENV, ignore_errors=True)
-        bare = [sys.executable, "-m", "venv", "--without-pip", VENV]
+        bare = [sys.executable, "-m", "venv", "--without-pip", str(VENV)]
         if subprocess.run(bare, check=False).returncode != 0:
             raise SetupError(program, f"cannot make .venv: {made.stderr.strip() or made.stdout.strip()}")
 
@@ -96,7 +96,7 @@ def _works(python: Path) -> bool:
     if not python.exists():
         return False
     check = f"import sys; sys.exit(sys.version_info < {LEAST})"
-    return subprocess.run([python, "-c", check], check=False, capture_output=True).returncode == 0
+    return subprocess.run([str(python), "-c", check], check=False, capture_output=True).returncode == 0
 
 
 def _installers() -> Iterator[list[str]]:

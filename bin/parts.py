@@ -53,7 +53,7 @@ def commands(*lines: list[str]) -> Callable[[], Counts]:
     def run() -> Counts:
         counts = Counts()
         for line in lines:
-            done = subprocess.run([VENV / "bin" / line[0], *line[1:]], cwd=ROOT, check=False)
+            done = subprocess.run([str(VENV / "bin" / line[0]), *line[1:]], cwd=ROOT, check=False)
             if done.returncode == 0:
                 counts.passed += 1
             else:
@@ -70,7 +70,7 @@ def pytest(*arguments: str, **environ: str) -> Callable[[], Counts]:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "counts.json"
             environment = {**os.environ, "DATABASE_URL": "", "REDIS_URL": "", **environ, "TEST_COUNTS": str(file)}
-            command = [PYTHON, "-m", "pytest", "-q", "-p", "tests.support.counts", *arguments]
+            command = [str(PYTHON), "-m", "pytest", "-q", "-p", "tests.support.counts", *arguments]
             code = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
             return _read(file, code)
 
@@ -91,7 +91,7 @@ def _read(file: Path, code: int) -> Counts:
 
 def collected() -> list[str]:
     """Return every test there is, so that one that no part runs is noticed."""
-    command = [PYTHON, "-m", "pytest", "tests", "-q", "--collect-only", "--color=no", "-p", "no:cacheprovider"]
+    command = [str(PYTHON), "-m", "pytest", "tests", "-q", "--collect-only", "--color=no", "-p", "no:cacheprovider"]
     done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
     return [line for line in done.stdout.splitlines() if "::" in line and line.startswith("tests/")]
 

@@ -14,11 +14,7 @@ from django.db.models import F
 
 from chats.domain.states import TERMINAL_TURN, TurnStatus
 from chats.models import Turn
-from core.db import update_many
-
-
-class Lost(Exception):
-    """Somebody else moved a turn first."""
+from core.db import Lost, update_many
 
 
 @dataclass(frozen=True)

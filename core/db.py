@@ -9,6 +9,10 @@ from django.db import connections, models, transaction
 M = TypeVar("M", bound=models.Model)
 
 
+class Lost(Exception):
+    """Somebody else moved a row first: what the caller wanted to write is void."""
+
+
 def is_postgresql(using: str = "default") -> bool:
     return connections[using].vendor == "postgresql"
 

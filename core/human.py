@@ -6,15 +6,15 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.utils import dateformat
+from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from core.errors import CATALOGUE, sentence
 
@@ -26,6 +26,12 @@ def zone_or_utc(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         return ZoneInfo("UTC")
+
+
+@lru_cache(maxsize=2048)
+def _day(day: date, form: str, language: str | None) -> str:
+    """Return `day` by Django's format in the language that is active; kept, since lists say the same days again."""
+    return dateformat.format(day, form)
 
 
 @dataclass(frozen=True)
@@ -64,11 +70,13 @@ class Reader:
         """Return the same reader looking at another zone's clock."""
         return self if zone == self.zone else Reader(self.now, zone, self.clock, self.first_weekday)
 
-    def at(self, instant: datetime) -> str:
-        """Return the clock time; seconds only when there are any."""
+    def at(self, instant: datetime, *, exact: bool = False) -> str:
+        """Return the clock time; `exact` adds the seconds when there are any."""
         local = instant.astimezone(self.tz)
-        seconds = ":s" if local.second else ""
-        return dateformat.format(local, f"g:i{seconds} A" if self.clock == "12" else f"H:i{seconds}")
+        seconds = exact and local.second
+        if self.clock != "12":
+            return local.strftime("%H:%M:%S" if seconds else "%H:%M")
+        return dateformat.format(local, "g:i:s A" if seconds else "g:i A")
 
     def date(self, instant: datetime) -> str:
         """Return the day as near as it is: today, a weekday within the week, a date, with its year when another."""
@@ -78,8 +86,8 @@ class Reader:
         if days in near:
             return near[days]
         if 1 < days < 7:
-            return dateformat.format(local, "D")
-        return dateformat.format(local, "D j M" if local.year == self.today.year else "j M Y")
+            return _day(local.date(), "D", get_language())
+        return _day(local.date(), "D j M" if local.year == self.today.year else "j M Y", get_language())
 
     def day_short(self, instant: datetime) -> str:
         """Return the day of a row in a list of days: "Sun 28 Mar", with its year when it is another."""
@@ -95,14 +103,14 @@ class Reader:
             return _("Today, %(day)s") % {"day": day}
         return _("Yesterday, %(day)s") % {"day": day} if days == -1 else day
 
-    def short(self, instant: datetime) -> str:
+    def short(self, instant: datetime, *, exact: bool = False) -> str:
         """Return day and time: "today 18:00", "Mon 08:00", "Fri 19 Mar 08:00"."""
-        return f"{self.date(instant)} {self.at(instant)}"
+        return f"{self.date(instant)} {self.at(instant, exact=exact)}"
 
     def full(self, instant: datetime) -> str:
         """Return everything: "Friday 26 March 2027, 18:00 Europe/Berlin"."""
         local = instant.astimezone(self.tz)
-        return f"{dateformat.format(local, 'l j F Y')}, {self.at(instant)} {self.zone}"
+        return f"{_day(local.date(), 'l j F Y', get_language())}, {self.at(instant, exact=True)} {self.zone}"
 
     def away(self, instant: datetime) -> str:
         """Return how far off the instant is: "in 2 d 21 h", "in 12 min", "3 min ago", "now"."""
@@ -138,6 +146,8 @@ def duration(seconds: float | None) -> str:
     """Return how long something took: "9 s", "1 min 48 s", "41 min", "2 h 5 min"; empty for None."""
     if seconds is None:
         return ""
+    if 0 < seconds < 1:
+        return _("under 1 s")
     whole = max(0, round(seconds))
     hours, minutes, rest = whole // 3600, whole % 3600 // 60, whole % 60
     if hours:

@@ -89,7 +89,7 @@ def beyond(keys: Sequence[Key], values: Sequence[Any], *, backwards: bool) -> Q:
         if further is None:
             continue
         for before, value in zip(keys[:position], values[:position], strict=True):
-            pass
+            further &= before.equal(value)
         condition |= further
     return condition
 

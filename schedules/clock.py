@@ -83,7 +83,6 @@ class Clock:
             queued += fired.queued
             if fired.queued and queued == fired.queued:
                 hint_drain()  # the first batch need not wait for the last
-            if fired.looked == 0:
-                if fired.held or not due_left(now=now) or self.over.wait(LOCKED_PAUSE):
-                    break
+            if fired.looked == 0 and (fired.held or not due_left(now=now) or self.over.wait(LOCKED_PAUSE)):
+                break
         return queued

@@ -39,7 +39,8 @@ def product_permissions() -> QuerySet[Permission]:
 class UserForm(OperatorForm):
     """A person; the password is written only, never shown."""
 
-    password = forms.CharField(
+    refusal_fields = {"password": "new_password"}
+    new_password = forms.CharField(
         label=_("New password"),
         required=False,
         strip=False,
@@ -64,16 +65,14 @@ class UserForm(OperatorForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.initial.pop("password", None)
         if self.instance._state.adding:
-            self.fields["password"].required = True
-            self.fields["password"].label = _("Password")
-            self.fields["password"].help_text = _("12 characters at least.")
+            self.fields["new_password"].required = True
+            self.fields["new_password"].label = _("Password")
+            self.fields["new_password"].help_text = _("12 characters at least.")
 
-    def clean_password(self) -> str:
-        """Keep what was typed away from the model's column, which holds a hash."""
-        self.typed = self.cleaned_data.get("password") or ""
-        return str(self.instance.password)
+    def _get_validation_exclusions(self) -> set[str]:
+        """Leave to the service, which says it at the field, that an e-mail is taken."""
+        return {*super()._get_validation_exclusions(), "email"}  # type: ignore[misc]
 
 
 @admin.register(User)
@@ -91,10 +90,10 @@ class UserAdmin(OperatorAdmin):
     autocomplete_fields = ()
     filter_horizontal = ("user_permissions",)
     readonly_fields = ("public_id", "last_login", "joined", "theirs")
-    add_fieldsets = ((None, {"fields": ("email", "password", "display_name", "zone", "is_staff")}),)
+    add_fieldsets = ((None, {"fields": ("email", "new_password", "display_name", "zone", "is_staff")}),)
     fieldsets = (
         (None, {"fields": ("email", "display_name", "public_id", "joined", "last_login", "theirs")}),
-        (_("Access"), {"fields": ("password", *SWITCHES, "groups", "user_permissions")}),
+        (_("Access"), {"fields": ("new_password", *SWITCHES, "groups", "user_permissions")}),
         (_("How times and pages are shown"), {"fields": ("zone", "locale", "clock", "first_weekday", "theme")}),
     )
 
@@ -145,7 +144,7 @@ class UserAdmin(OperatorAdmin):
         if not change:
             return user_create(
                 email=data["email"],
-                password=form.typed,
+                password=data["new_password"],
                 display_name=data.get("display_name", ""),
                 zone=data.get("zone") or None,
                 operator=bool(data.get("is_staff")) and request.user.is_superuser,
@@ -154,8 +153,8 @@ class UserAdmin(OperatorAdmin):
         user = User.objects.get(pk=obj.pk)
         profile_edit(user=user, values={name: data[name] for name in PROFILE if name in form.changed_data}, now=now)
         self._write_access(request, user, form, now)
-        if form.typed:
-            password_set(user=user, password=form.typed, actor=_operator(request), now=now)
+        if data.get("new_password"):
+            password_set(user=user, password=data["new_password"], actor=_operator(request), now=now)
         return user
 
     def _write_access(self, request: HttpRequest, user: User, form: Any, now: datetime) -> None:

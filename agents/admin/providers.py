@@ -36,9 +36,7 @@ class ProviderForm(OperatorForm):
         max_length=2000,
         widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
     )
-    clear_key = forms.BooleanField(
-        label=_("Remove the stored key"), required=False, widget=UnfoldBooleanSwitchWidget()
-    )
+    clear_key = forms.BooleanField(label=_("Remove the stored key"), required=False, widget=UnfoldBooleanSwitchWidget())
 
     class Meta:
         model = ModelProvider

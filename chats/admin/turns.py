@@ -86,7 +86,17 @@ class UnfinishedFilter(admin.SimpleListFilter):
 class TurnAdmin(ReadOnlyAdmin):
     """Turns: one agent generation each."""
 
-    list_display = ("public_id", "shown_status", "owner", "agent", "origin", "queued", "began", "settled", "attempts_made")
+    list_display = (
+        "public_id",
+        "shown_status",
+        "owner",
+        "agent",
+        "origin",
+        "queued",
+        "began",
+        "settled",
+        "attempts_made",
+    )
     list_select_related = ("owner", "agent")
     page_select_related = ("owner", "agent", "conversation")
     list_filter = (UnfinishedFilter,)

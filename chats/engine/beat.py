@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from django.conf import settings
 from django.db import connections
@@ -18,16 +18,17 @@ EVERY = 1.0
 
 
 class Heartbeat(threading.Thread):
-    """Renews the leases of `worker` and tells `renewed(ids -> fences)` which are still its own.
+    """Renews the leases of what `worker` works on (`working()`) and tells `renewed(ids -> fences)` which are its own.
 
     Looks once a second whether the host shuts down (`stopping()`), and notes that the drain lives.
     """
 
     def __init__(
-        self, *, worker: str, host: str, renewed: Callable[[dict[int, int]], None], stopping: Callable[[], None]
-    ) -> None:
+        self, *, worker: str, host: str, working: Callable[[], Collection[int]],
+        renewed: Callable[[dict[int, int]], None], stopping: Callable[[], None],
+    ) -> None:  # fmt: skip
         super().__init__(name=f"heartbeat {worker}", daemon=True)
-        self._worker, self._host = worker, host
+        self._worker, self._host, self._working = worker, host, working
         self._renewed, self._stopping = renewed, stopping
         self._over = threading.Event()
 
@@ -36,15 +37,16 @@ class Heartbeat(threading.Thread):
         self.join(5)
 
     def run(self) -> None:
-        due = 0.0
-        while not self._over.wait(0 if due == 0.0 else EVERY):
+        due = wait = 0.0
+        while not self._over.wait(wait):
+            wait = EVERY
             try:
                 now = clock.now()
                 host_beat(name=self._host, now=now, columns=["drain_at"])
                 if host_stopping(self._host):
                     self._stopping()
                 if clock.monotonic() >= due:
-                    self._renewed(leases_renew(worker=self._worker, now=now))
+                    self._renewed(leases_renew(worker=self._worker, turn_ids=self._working(), now=now))
                     due = clock.monotonic() + settings.HEARTBEAT_SECONDS
             except Exception:
                 logger.warning("a heartbeat was lost", exc_info=True)

@@ -18,6 +18,7 @@ logger = logging.getLogger(__name__)
 
 # Why a task was cancelled, said before `cancel()`.
 STOP, LOST, SHUTDOWN = "stop", "lost", "shutdown"
+GRACE_SECONDS = 5.0
 
 
 @dataclass
@@ -51,11 +52,10 @@ async def call(live: Live) -> Ended:
     try:
         return await _answer(live)
     except asyncio.CancelledError:
-        if live.cancelled_for == STOP:
-            return _end(live, "stopped", code=live.stop_reason or "stopped_by_owner")
-        if live.cancelled_for == SHUTDOWN:
-            return _end(live, "lost", code="worker_lost", certainty="ambiguous", retryable=True)
-        raise
+        ending = cancelled(live)
+        if ending is None:
+            raise
+        return ending
     except TimeoutError:
         return _end(live, "timed_out", code="deadline", params=_minutes(live))
     except ModelFailure as failure:
@@ -65,10 +65,21 @@ async def call(live: Live) -> Ended:
         return _end(live, "failed", code="internal", certainty="ambiguous", detail=type(error).__name__)
 
 
+def cancelled(live: Live) -> Ended | None:
+    """Return how a cancelled call ended, also one that was cancelled before its first step; None for a lost lease."""
+    if live.cancelled_for == STOP:
+        return _end(live, "stopped", code=live.stop_reason or "stopped_by_owner")
+    if live.cancelled_for == SHUTDOWN:
+        return _end(live, "lost", code="worker_lost", certainty="ambiguous", retryable=True)
+    return None
+
+
 async def _answer(live: Live) -> Ended:
     work = live.work
-    spec = spec_for(work.turn.agent, request_timeout=max(work.seconds_left, 0.1))
-    async with asyncio.timeout(max(work.seconds_left, 0.1)):
+    left = max(work.seconds_left, 0.1)
+    spec = spec_for(work.turn.agent, request_timeout=left)
+    # The runtime keeps the deadline and then still knows the usage; this one is for a library that does not come back.
+    async with asyncio.timeout(left + GRACE_SECONDS):
         answer = await generate(spec, work.history, work.prompt, on_text=live.pieces.append)
     return _end(
         live,

@@ -10,6 +10,8 @@ from typing import TypeVar
 from django.db import InterfaceError, OperationalError, connections
 
 T = TypeVar("T")
+AWAY = (OperationalError, InterfaceError)  # the database failed, not what was asked of it
+TRIES = 3
 
 
 class Database:
@@ -27,10 +29,21 @@ class Database:
         self._pool.shutdown()
 
 
+def again_if_away(work: Callable[[], T]) -> T:
+    """Run one whole transaction, again when the database fails it (a deadlock, a broken connection)."""
+    for number in range(TRIES):
+        try:
+            return _guarded(work)
+        except AWAY:
+            if number == TRIES - 1:
+                raise
+    raise AssertionError("unreachable")
+
+
 def _guarded(work: Callable[[], T]) -> T:
     try:
         return work()
-    except (OperationalError, InterfaceError):
+    except AWAY:
         for connection in connections.all(initialized_only=True):
             connection.close()
         raise

@@ -13,12 +13,11 @@ import secrets
 from datetime import datetime
 
 from django.conf import settings
-from django.db import Error as DatabaseError
 
 from agents.runtime import generate
 from chats.engine.beat import Heartbeat
-from chats.engine.call import LOST, SHUTDOWN, STOP, Live, call
-from chats.engine.database import Database
+from chats.engine.call import LOST, SHUTDOWN, STOP, Live, call, cancelled
+from chats.engine.database import AWAY, Database, again_if_away
 from chats.engine.points import reached
 from chats.engine.settling import Settling
 from chats.models import Turn
@@ -58,6 +57,7 @@ class Drain:
         beat = Heartbeat(
             worker=self.worker,
             host=self.host,
+            working=lambda: list(self.live),
             renewed=lambda fences: self._soon(self._renewed, fences),
             stopping=lambda: self._soon(self._shut_down),
         )
@@ -104,7 +104,7 @@ class Drain:
     async def _take(self) -> int:
         try:
             works = await self.database(self._lease_and_start)
-        except DatabaseError:
+        except Exception:
             logger.warning("leasing failed; the leases expire or the queue is looked at again", exc_info=True)
             await asyncio.sleep(1)
             return 0
@@ -124,27 +124,35 @@ class Drain:
         works = self._start(leased, now)
         reached("started", works)
         if works:
-            turns_dispatch(works=works, now=clock.now())
+            works = turns_dispatch(works=works, now=clock.now())
             reached("dispatched", works)
         return works
 
     def _start(self, leased: list[Turn], now: datetime) -> list[Work]:
-        """Start a batch; when something in it breaks, one by one, so that the others start (R21, R39)."""
+        """Start a batch; when something in it breaks, one by one, so that the others start (R21, R39).
+
+        What fails for the database's sake (a deadlock, a restart) is nobody's failure: it is tried again, and left to
+        its lease in the end.
+        """
         if not leased:
             return []
         try:
-            return turns_start(turns=leased, now=now)
-        except Exception:
+            return again_if_away(lambda: turns_start(turns=leased, now=now))
+        except AWAY:
+            logger.warning("%d turns could not be started; their leases run out", len(leased), exc_info=True)
+            return []
+        except Exception:  # noqa: BLE001 - `fail_start` logs it
             if len(leased) == 1:
                 self.settling.fail_start(leased[0], now)
                 return []
             return [work for turn in leased for work in self._start([turn], now)]
 
     def _ended(self, live: Live, task: asyncio.Task) -> None:
-        if task.cancelled():  # the lease is lost: whatever was written belongs to its new holder
+        ending = cancelled(live) if task.cancelled() else task.result()
+        if ending is None:  # the lease is lost: whatever was written belongs to its new holder
             self._gone(live.work.turn.pk)
         else:
-            self.settling.add(task.result())
+            self.settling.add(ending)
 
     def _gone(self, turn_id: int) -> None:
         self.live.pop(turn_id, None)
@@ -158,7 +166,7 @@ class Drain:
                 continue
             try:
                 await self.database(lambda rows=rows: text_flush(rows=rows))
-            except DatabaseError:
+            except Exception:
                 logger.warning("a flush failed and is tried again", exc_info=True)
                 continue
             for live, (_, _, text) in zip(dirty, rows, strict=True):
@@ -176,7 +184,8 @@ class Drain:
                 continue
             try:
                 asked = await self.database(lambda: stops_requested(worker=self.worker))
-            except DatabaseError:
+            except Exception:
+                logger.warning("requests to stop could not be read", exc_info=True)
                 continue
             for turn_id, reason in asked.items():
                 if live := self.live.get(turn_id):

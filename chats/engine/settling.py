@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from datetime import datetime
 
-from chats.engine.database import Database
+from chats.engine.database import AWAY, Database
 from chats.engine.points import reached
 from chats.models import Turn
 from chats.services.turns_settle import Ended, turns_settle
@@ -54,12 +54,18 @@ class Settling:
                 await self._write_one(end)
 
     async def _write_one(self, end: Ended) -> None:
+        """Write one ending: again while the database is away, as `internal` when it refuses what the ending holds."""
         for _ in range(TRIES):
             try:
-                await self._database(lambda: _settle([end]))
-            except Exception:
-                logger.exception("turn %s could not be settled yet", end.turn_id)
+                await self._database(lambda end=end: _settle([end]))
+            except AWAY:
+                logger.warning("turn %s could not be settled yet", end.turn_id, exc_info=True)
                 await asyncio.sleep(1)
+            except Exception:
+                logger.exception("the ending of turn %s was refused", end.turn_id)
+                if end.code == "internal":
+                    return
+                end = broken(end)
             else:
                 return
 
@@ -71,6 +77,11 @@ class Settling:
             turns_settle(ends=[end], now=now)
         except Exception:
             logger.exception("turn %s could not be failed", turn.pk)
+
+
+def broken(end: Ended) -> Ended:
+    """Return the least that can be written of an ending that the database refused (R39)."""
+    return Ended(end.turn_id, end.fence, "failed", end.text, code="internal", certainty="ambiguous")
 
 
 def _settle(ends: list[Ended]) -> None:

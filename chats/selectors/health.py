@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Max
 
+from accounts.selectors.stops import global_stop
 from chats.domain.states import TurnStatus
 from chats.models import Turn, WorkerHost
 
@@ -28,11 +29,14 @@ def drain_age(now: datetime) -> float | None:
 
 
 def drains_needed(now: datetime, *, older_than: float) -> bool:
-    """Return whether a turn could have been leased for `older_than` seconds and was not."""
+    """Return whether a turn could have been leased for `older_than` seconds and was not.
+
+    Under the global stop only what people wait for counts: nothing else may be leased.
+    """
     since = now - timedelta(seconds=older_than)
-    return Turn.objects.filter(
-        status=TurnStatus.QUEUED, not_before__lte=since, queued_at__lte=since
-    ).exists()
+    lanes = {"lane": "interactive"} if global_stop() is not None else {}
+    waiting = Turn.objects.filter(status=TurnStatus.QUEUED, not_before__lte=since, queued_at__lte=since)
+    return waiting.filter(**lanes).exists()
 
 
 def successor_leases(*, host: str, worker: str, since: datetime) -> bool:

@@ -8,7 +8,6 @@ from django.db.models import F
 
 from chats.domain.states import TurnStatus
 from chats.models import Turn, WorkerHost
-from chats.selectors.health import drains_needed
 
 
 def host_open(*, name: str, hostname: str, now: datetime) -> None:
@@ -34,15 +33,11 @@ def host_restarted(*, name: str) -> None:
     WorkerHost.objects.filter(name=name).update(cluster_restarts=F("cluster_restarts") + 1)
 
 
-def clock_silence(*, name: str, now: datetime) -> float | None:
-    """Return seconds since the host's clock ticked; None before the first tick."""
-    ticked = WorkerHost.objects.filter(name=name).values_list("clock_at", flat=True).first()
-    return (now - ticked).total_seconds() if ticked else None
+def clock_sign(*, name: str) -> datetime | None:
+    """Return the last sign of life of the host's clock: whoever watches asks whether it changes, not how old it is."""
+    return WorkerHost.objects.filter(name=name).values_list("clock_at", flat=True).first()
 
 
-def drain_stuck(*, name: str, now: datetime, seconds: float) -> bool:
-    """Return whether work has waited for `seconds` while no drain of the host gave a sign of life for as long."""
-    if not drains_needed(now, older_than=seconds):
-        return False
-    beat = WorkerHost.objects.filter(name=name).values_list("drain_at", flat=True).first()
-    return beat is None or (now - beat).total_seconds() > seconds
+def drain_sign(*, name: str) -> datetime | None:
+    """Return the last sign of life of the host's drains."""
+    return WorkerHost.objects.filter(name=name).values_list("drain_at", flat=True).first()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -13,9 +13,12 @@ from chats.services.turns_settle import clean
 from core.db import executemany
 
 
-def leases_renew(*, worker: str, now: datetime) -> dict[int, int]:
-    """Renew every lease of `worker` in one update; return turn id -> fence of those that are still its own."""
-    mine = Turn.objects.filter(leased_by=worker, status=TurnStatus.RUNNING)
+def leases_renew(*, worker: str, turn_ids: Collection[int], now: datetime) -> dict[int, int]:
+    """Renew the leases of the turns that `worker` works on in one update; return turn id -> fence of its own ones.
+
+    A turn that it leased and works on no longer (its start or its settle failed) runs out and is recovered.
+    """
+    mine = Turn.objects.filter(pk__in=list(turn_ids), leased_by=worker, status=TurnStatus.RUNNING)
     mine.update(lease_expires_at=now + timedelta(seconds=settings.LEASE_SECONDS))
     return dict(mine.values_list("pk", "fence"))
 

@@ -6,11 +6,14 @@ import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from django.conf import settings
+from django.db import transaction
 from django.db.models import F
 
 from chats.domain.states import TurnStatus
 from chats.models import Message, Turn, TurnAttempt
 from chats.services.turns_settle import Ended, turns_settle
+from core.db import locked
 
 logger = logging.getLogger(__name__)
 
@@ -24,16 +27,41 @@ def leases_recover(*, now: datetime, most: int = 100) -> int:
     dead = (
         Turn.objects.filter(status=TurnStatus.RUNNING, lease_expires_at__lt=now)
         .order_by(F("examined_at").asc(nulls_first=True), "lease_expires_at")
-        .only("pk", "fence", "stop_requested_at", "stop_reason", "leased_seconds", "leased_at", "deadline_seconds")
+        .only("pk", "fence")
     )
     healed = 0
     for turn in list(dead[:most]):
         Turn.objects.filter(pk=turn.pk).update(examined_at=now)
         try:
-            healed += bool(turns_settle(ends=[_evidence(turn, now)], now=now))
+            healed += _heal(turn, now)
         except Exception:
             logger.exception("turn %s could not be healed", turn.pk)
     return healed
+
+
+def _heal(turn: Turn, now: datetime) -> bool:
+    """Look at the evidence and settle in one transaction: a worker that wakes in between changes neither (R40)."""
+    with transaction.atomic():
+        dead = Turn.objects.filter(
+            pk=turn.pk, status=TurnStatus.RUNNING, fence=turn.fence, lease_expires_at__lt=now
+        )
+        held = locked(dead).first()
+        return held is not None and bool(turns_settle(ends=[_evidence(held, now)], now=now))
+
+
+def turns_put_back(*, now: datetime) -> int:
+    """Pull waits and leases that a clock written ahead left in the future back to `now` (C15); return how many.
+
+    A wait keeps its length. A lease ends in one lease from now: a live worker renews it long before.
+    """
+    count = 0
+    for turn in Turn.objects.filter(status=TurnStatus.QUEUED, queued_at__gt=now).only("queued_at", "not_before"):
+        wait = max(turn.not_before - turn.queued_at, timedelta(0))
+        same = Turn.objects.filter(pk=turn.pk, status=TurnStatus.QUEUED, queued_at=turn.queued_at)
+        count += same.update(queued_at=now, not_before=now + wait)
+    lease = timedelta(seconds=settings.LEASE_SECONDS)
+    ahead = Turn.objects.filter(status=TurnStatus.RUNNING, lease_expires_at__gt=now + 2 * lease)
+    return count + ahead.update(lease_expires_at=now + lease)
 
 
 def leases_of_dead(*, host: str, alive: Callable[[int], bool], now: datetime) -> int:
@@ -55,7 +83,7 @@ def _pid(worker: str) -> int:
 
 
 def _evidence(turn: Turn, now: datetime) -> Ended:
-    message = Message.objects.filter(turn=turn, role="assistant").only("text").first()
+    message = locked(Message.objects.filter(turn=turn, role="assistant")).only("text").first()
     text = message.text if message else ""
     attempt = TurnAttempt.objects.filter(turn=turn, fence=turn.fence).first()
     called = attempt is not None and attempt.dispatched_at is not None

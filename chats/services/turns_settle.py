@@ -18,6 +18,9 @@ from chats.models import Conversation, Message, Turn, TurnAttempt
 from core.db import locked, update_many
 from core.registry import origin_of
 
+MOST_TOKENS = 2_147_483_647
+MOST_COST = Decimal("99999999.999999")
+
 
 @dataclass(frozen=True)
 class Ended:
@@ -51,7 +54,7 @@ class Ended:
 def turns_settle(*, ends: Sequence[Ended], now: datetime) -> set[int]:
     """Settle or requeue the turns of `ends`; return the ids whose lease was still ours (R4).
 
-    Raises chats.lifecycle.Lost when one of several was moved meanwhile: nothing is written, try one by one.
+    Raises core.db.Lost when one of several was moved meanwhile: nothing is written, try one by one.
     """
     with transaction.atomic():
         turns = _held(ends)
@@ -102,8 +105,8 @@ def _close_attempts(mine: Sequence[tuple[Turn, Ended]], now: datetime) -> None:
         ["ended_at", "outcome", "error_code", "error_text", "certainty", "retryable", "input_tokens", "output_tokens"],
         [
             (
-                now, end.how, end.code, clean(end.detail), end.certainty, end.retryable, end.input_tokens,
-                end.output_tokens, turn.pk, end.fence,
+                now, end.how, end.code, clean(end.detail), end.certainty, end.retryable, _storable(end.input_tokens),
+                _storable(end.output_tokens), turn.pk, end.fence,
             )
             for turn, end in mine
         ],
@@ -158,7 +161,7 @@ def _settle(mine: Sequence[tuple[Turn, Ended]], now: datetime) -> None:
         return
     moves = []
     for turn, end in mine:
-        status, code = _terminal_of(end)
+        status, code = _terminal_of(turn, end)
         columns = {
             "error_code": code,
             "error_text": clean(end.detail),
@@ -176,7 +179,9 @@ def _settle(mine: Sequence[tuple[Turn, Ended]], now: datetime) -> None:
     settled([turn.pk for turn, _ in mine], now=now)
 
 
-def _terminal_of(end: Ended) -> tuple[str, str]:
+def _terminal_of(turn: Turn, end: Ended) -> tuple[str, str]:
+    if turn.stop_requested_at is not None and end.how in ("failed", "lost"):
+        return TurnStatus.STOPPED, turn.stop_reason  # never "failed" to somebody who pressed Stop
     if end.how == "answered":
         return TurnStatus.COMPLETED, "" if end.text.strip() else "empty_answer"
     if end.how == "stopped":
@@ -200,7 +205,7 @@ def _finish_messages(mine: Sequence[tuple[Turn, Ended]]) -> None:
             (
                 clean(end.text, None),
                 "complete" if end.how == "answered" else "partial",
-                end.model_messages if end.how == "answered" else "",
+                clean(end.model_messages, None) if end.how == "answered" else "",
                 end.library,
                 turn.pk,
                 "assistant",
@@ -219,19 +224,25 @@ def _seconds_leased(turn: Turn, now: datetime) -> float:
 
 def _usage(turn: Turn, end: Ended) -> dict[str, Any]:
     model = turn.agent.model
-    fresh = end.input_tokens - end.cached_tokens
+    fresh, cached, output = end.input_tokens - end.cached_tokens, end.cached_tokens, end.output_tokens
     prices = (model.price_input, model.price_cached or model.price_input, model.price_output)
     cost = turn.cost
     if prices[0] is not None or prices[2] is not None:
-        parts = zip((fresh, end.cached_tokens, end.output_tokens), prices, strict=True)
-        cost = (turn.cost or Decimal(0)) + sum(Decimal(n) * (p or Decimal(0)) / 1_000_000 for n, p in parts)
+        parts = zip((fresh, cached, output), prices, strict=True)
+        spent = sum(Decimal(max(n, 0)) * (p or Decimal(0)) / 1_000_000 for n, p in parts)
+        cost = min((turn.cost or Decimal(0)) + spent, MOST_COST)
     return {
-        "input_tokens": turn.input_tokens + end.input_tokens,
-        "cached_tokens": turn.cached_tokens + end.cached_tokens,
-        "output_tokens": turn.output_tokens + end.output_tokens,
+        "input_tokens": _storable(turn.input_tokens + end.input_tokens),
+        "cached_tokens": _storable(turn.cached_tokens + end.cached_tokens),
+        "output_tokens": _storable(turn.output_tokens + end.output_tokens),
         "usage_estimated": turn.usage_estimated or end.usage_estimated,
         "cost": cost,
     }
+
+
+def _storable(tokens: int) -> int:
+    """Return a provider's figure as a column takes it: nonsense must not make a settle fail (R39)."""
+    return min(max(tokens, 0), MOST_TOKENS)
 
 
 def clean(text: str, most: int | None = 1000) -> str:

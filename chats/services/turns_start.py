@@ -51,14 +51,22 @@ def turns_start(*, turns: Sequence[Turn], now: datetime) -> list[Work]:
     return works
 
 
-def turns_dispatch(*, works: Sequence[Work], now: datetime) -> None:
-    """Commit that the calls of `works` leave now; from here on a lost worker is ambiguous."""
-    TurnAttempt.objects.filter(pk__in=[work.attempt_id for work in works]).update(dispatched_at=now)
-    executemany(
-        "UPDATE chats_turn SET attempts_made = attempts_made + 1,"
-        " first_dispatched_at = COALESCE(first_dispatched_at, %s) WHERE id = %s AND fence = %s",
-        [(sql_instant(now), work.turn.pk, work.fence) for work in works],
-    )
+def turns_dispatch(*, works: Sequence[Work], now: datetime) -> list[Work]:
+    """Commit that the calls of `works` leave now; return those that may: a lost lease calls nobody (R4).
+
+    From here on a lost worker is ambiguous.
+    """
+    with transaction.atomic():
+        leased = Turn.objects.filter(pk__in=[work.turn.pk for work in works], status=TurnStatus.RUNNING)
+        fences = {turn.pk: turn.fence for turn in locked(leased.order_by("pk")).only("fence")}
+        mine = [work for work in works if fences.get(work.turn.pk) == work.fence]
+        TurnAttempt.objects.filter(pk__in=[work.attempt_id for work in mine]).update(dispatched_at=now)
+        executemany(
+            "UPDATE chats_turn SET attempts_made = attempts_made + 1,"
+            " first_dispatched_at = COALESCE(first_dispatched_at, %s) WHERE id = %s AND fence = %s",
+            [(sql_instant(now), work.turn.pk, work.fence) for work in mine],
+        )
+    return mine
 
 
 def _still_held(turns: Sequence[Turn]) -> list[Turn]:
@@ -73,9 +81,13 @@ def _still_held(turns: Sequence[Turn]) -> list[Turn]:
 
 def _ask_origins(held: list[Turn], now: datetime) -> dict[int, StartPlan | StartRefused | StartWait]:
     answers: dict[int, StartPlan | StartRefused | StartWait] = {}
-    for name in {turn.origin for turn in held}:
+    for turn in held:
+        if turn.stop_requested_at is not None:
+            answers[turn.pk] = StartRefused(TurnStatus.STOPPED, turn.stop_reason, {})
+    asked = [turn for turn in held if turn.pk not in answers]
+    for name in {turn.origin for turn in asked}:
         room = origin_of(name)
-        mine = [turn for turn in held if turn.origin == name]
+        mine = [turn for turn in asked if turn.origin == name]
         if room is None:
             raise LookupError(f"no room is registered for turns of origin {name}")
         answers |= room.start(mine, now=now)
@@ -100,7 +112,7 @@ def _turn_away(held: list[Turn], answers: dict, now: datetime) -> None:
 def _begin(go: list[Turn], answers: dict, now: datetime) -> list[Work]:
     said = _said_before([turn for turn in go if turn.conversation_id is not None])
     _give_conversations(go, answers, now)
-    drafts = _store_messages(go, answers, now)
+    drafts, asked = _store_messages(go, answers, now)
     attempts = TurnAttempt.objects.bulk_create(
         [TurnAttempt(turn=turn, number=turn.attempts_made + 1, fence=turn.fence, started_at=now) for turn in go]
     )
@@ -114,7 +126,7 @@ def _begin(go: list[Turn], answers: dict, now: datetime) -> list[Work]:
             fence=turn.fence,
             message_id=drafts[turn.pk],
             attempt_id=attempt.pk,
-            prompt=answers[turn.pk].prompt,
+            prompt=asked[turn.pk],
             seconds_left=turn.deadline_seconds - turn.leased_seconds,
             history=said.get(turn.pk, ()),
         )
@@ -155,12 +167,12 @@ def _give_conversations(go: list[Turn], answers: dict, now: datetime) -> None:
         turn.conversation = conversation
 
 
-def _store_messages(go: list[Turn], answers: dict, now: datetime) -> dict[int, int]:
-    """Store each turn's user message and the draft of its answer once; a later attempt takes the draft over."""
-    there = {
-        message.turn_id: message.pk
-        for message in Message.objects.filter(turn__in=[turn.pk for turn in go], role="assistant")
-    }
+def _store_messages(go: list[Turn], answers: dict, now: datetime) -> tuple[dict[int, int], dict[int, str]]:
+    """Store each turn's user message and the draft of its answer once; a later attempt takes both over.
+
+    Return the drafts' ids and what the user said, by turn: the page and the model have the same words.
+    """
+    there, asked = _already_stored(go)
     if there:
         executemany(
             "UPDATE chats_message SET fence = %s, text = '', state = 'streaming' WHERE id = %s",
@@ -184,7 +196,15 @@ def _store_messages(go: list[Turn], answers: dict, now: datetime) -> dict[int, i
             )
         )  # fmt: skip
     made = Message.objects.bulk_create(rows)
-    return there | {row.turn_id: row.pk for row in made if row.role == "assistant"}
+    drafts = there | {row.turn_id: row.pk for row in made if row.role == "assistant"}
+    return drafts, {turn.pk: answers[turn.pk].prompt for turn in fresh} | asked
+
+
+def _already_stored(go: list[Turn]) -> tuple[dict[int, int], dict[int, str]]:
+    retried = [turn.pk for turn in go if turn.started_at is not None]
+    rows = list(Message.objects.filter(turn__in=retried).only("turn", "role", "text")) if retried else []
+    drafts = {row.turn_id: row.pk for row in rows if row.role == "assistant"}
+    return drafts, {row.turn_id: row.text for row in rows if row.role == "user" and row.turn_id in drafts}
 
 
 def _source(turn: Turn) -> dict[str, str]:

@@ -19,7 +19,9 @@ from django.conf import settings
 from django.db import connections
 
 from chats.queue import run_cluster
+from chats.selectors.health import drains_needed
 from chats.services import hosts
+from config.worker.silence import Silence
 from core import clock
 from core.processes import ended, fork, send
 from schedules.clock import Clock
@@ -31,6 +33,7 @@ CLOCK_SILENT_SECONDS = 20.0
 DRAIN_SILENT_SECONDS = 10.0
 CLUSTER_START_SECONDS = 15.0
 STOP_SECONDS = 10.0
+KEEP_SECONDS = 5.0
 
 
 @dataclass
@@ -60,13 +63,18 @@ class Child:
 
 
 class Supervisor:
-    """Runs until SIGTERM or SIGINT; then lets running turns finish for `DRAIN_SECONDS` and ends everything (R30)."""
+    """Runs until SIGTERM or SIGINT; then lets running turns finish for `DRAIN_SECONDS` and ends everything (R30).
 
-    def __init__(self, *, processes: int, with_clock: bool) -> None:
+    `keep` is called every few seconds: it keeps what belongs to the host but not to the database (the local model).
+    """
+
+    def __init__(self, *, processes: int, with_clock: bool, keep: Callable[[], None] | None = None) -> None:
         self.host = f"{socket.gethostname()[:60]}-{secrets.token_hex(4)}"
         self.stopping = False
+        self.keep, self.kept_at = keep, clock.monotonic()
         self.cluster = Child("cluster", lambda: _cluster(processes), own_session=True)
         self.clock = Child("clock", lambda: _clock(self.host), own_session=False) if with_clock else None
+        self.clock_silence, self.drain_silence = Silence(), Silence()
         self.children = [child for child in (self.clock, self.cluster) if child is not None]
 
     def run(self) -> None:
@@ -84,6 +92,9 @@ class Supervisor:
         while not self.stopping:
             time.sleep(WATCH_SECONDS)
             self._watch()
+            if self.keep and clock.monotonic() - self.kept_at > KEEP_SECONDS:
+                self.kept_at = clock.monotonic()
+                self.keep()
         self._end()
 
     def _asked(self, number: int, frame: object) -> None:
@@ -107,15 +118,16 @@ class Supervisor:
             self._restart(child)
 
     def _silent(self) -> list[Child]:
-        now = clock.now()
+        now, at = clock.now(), clock.monotonic()
         found = []
-        if self.clock and self._old(self.clock, CLOCK_SILENT_SECONDS):
-            age = hosts.clock_silence(name=self.host, now=now)
-            if age is None or age > CLOCK_SILENT_SECONDS:
+        if self.clock:
+            silent = self.clock_silence.look(hosts.clock_sign(name=self.host), at)
+            if silent > CLOCK_SILENT_SECONDS and self._old(self.clock, CLOCK_SILENT_SECONDS):
                 found.append(self.clock)
-        if self._old(self.cluster, CLUSTER_START_SECONDS) and hosts.drain_stuck(
-            name=self.host, now=now, seconds=DRAIN_SILENT_SECONDS
-        ):
+        if not drains_needed(now, older_than=WATCH_SECONDS):
+            self.drain_silence.forget()
+        silent = self.drain_silence.look(hosts.drain_sign(name=self.host), at)
+        if silent > DRAIN_SILENT_SECONDS and self._old(self.cluster, CLUSTER_START_SECONDS):
             found.append(self.cluster)
         return found
 

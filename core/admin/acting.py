@@ -22,12 +22,11 @@ from core.human import say
 MOST_AT_ONCE = 500
 
 
-def act_on(
-    admin: ModelAdmin, request: HttpRequest, rows: QuerySet[Any], act: Callable[[Any], Any], *, did: str
-) -> int:
+def act_on(admin: ModelAdmin, request: HttpRequest, rows: QuerySet[Any], act: Callable[[Any], Any], *, did: str) -> int:
     """Do `act` to each row by itself, log it, and say what was done and what was refused; return how many were done.
 
-    A selection is a page at most; a forged larger one stops at 500. `did` is the past participle in the log and the message ("Paused"). An act that returns False changed nothing.
+    A selection is a page at most; a forged larger one stops at 500. `did` is the past participle in the log and the
+    message ("Paused"). An act that returns False changed nothing.
     """
     done = 0
     refused: Counter[str] = Counter()
@@ -66,10 +65,10 @@ class Acting(ModelAdmin):
         if request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         rows = self.get_queryset(request).filter(pk=unquote(object_id))
-        function = self.get_actions(request).get(act, (None,))[0] if act in self.object_actions else None
-        if function is None or not self.has_view_or_change_permission(request):
+        found = self.get_actions(request).get(act) if act in self.object_actions else None
+        if found is None or not self.has_view_or_change_permission(request):
             raise PermissionDenied
-        answer = function(self, request, rows)
+        answer: Any = found[0](self, request, rows)
         if isinstance(answer, HttpResponse):
             return answer
         names = self.opts.app_label, self.opts.model_name

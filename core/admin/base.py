@@ -26,7 +26,6 @@ from core.clock import now as clock_now
 from core.errors import Refusal
 from core.human import say
 
-
 _CLASSES = " ".join(["action-select", *CHECKBOX_CLASSES])
 _BOX = '<input type="checkbox" name="{}" value="{}" class="{}" aria-label="{}">'
 _TOGGLE = ModelAdmin.action_checkbox.short_description
@@ -68,11 +67,10 @@ class OperatorAdmin(IndexedSearch, Acting, ModelAdmin):
     show_full_result_count = False
     show_facets = ShowFacets.NEVER
     list_disable_select_all = True
-    list_select_related: Any = ()
     page_select_related: tuple[str, ...] = ()
     empty_value_display = "–"
     deletable = False
-    delete_warning = ""
+    delete_warning: Any = ""
 
     @display(description=_TOGGLE)
     def action_checkbox(self, obj: Any) -> SafeString:
@@ -88,7 +86,7 @@ class OperatorAdmin(IndexedSearch, Acting, ModelAdmin):
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         """Return one row with everything its page shows, in one query."""
-        field = self.opts.get_field(from_field) if from_field else self.opts.pk
+        field: Any = self.opts.get_field(from_field) if from_field else self.opts.pk
         try:
             value = field.to_python(object_id)
             return self.get_queryset(request).select_related(*self.page_select_related).get(**{field.name: value})
@@ -96,7 +94,7 @@ class OperatorAdmin(IndexedSearch, Acting, ModelAdmin):
             return None
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        made = super().get_form(request, obj, change=change, **kwargs)
+        made: Any = super().get_form(request, obj, change=change, **kwargs)
         made.refusal = getattr(request, "refusal", None)
         return made
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from calendar import isleap, monthrange
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
+from functools import lru_cache
 
 from core.walltime.rules import Rule
 
@@ -25,13 +26,12 @@ def first_period(rule: Rule, day: date) -> int:
     return max(0, -(-passed // rule.interval))
 
 
-def period_days(rule: Rule, number: int) -> tuple[date, list[date]]:
+def period_days(rule: Rule, number: int) -> tuple[date, Sequence[date]]:
     """Return the first day of period `number` and the days that the rule picks in it, in order."""
     steps, begin = number * rule.interval, rule.dtstart.date()
     if rule.freq == "YEARLY":
-        start = date(begin.year + steps, 1, 1)
-        candidates = _in_months(rule, start.year, sorted(rule.by_month) or range(1, 13))
-    elif rule.freq == "MONTHLY":
+        return date(begin.year + steps, 1, 1), _year_days(rule, begin.year + steps)
+    if rule.freq == "MONTHLY":
         months = begin.year * 12 + begin.month - 1 + steps
         start = date(months // 12, months % 12 + 1, 1)
         fits = not rule.by_month or start.month in rule.by_month
@@ -43,6 +43,12 @@ def period_days(rule: Rule, number: int) -> tuple[date, list[date]]:
         start = begin + timedelta(days=steps)
         candidates = iter((start,))
     return start, [day for day in candidates if _picks(rule, day)]
+
+
+@lru_cache(maxsize=1024)
+def _year_days(rule: Rule, year: int) -> tuple[date, ...]:
+    months = sorted(rule.by_month) or range(1, 13)
+    return tuple(day for day in _in_months(rule, year, months) if _picks(rule, day))
 
 
 def _week_of(day: date, week_start: int) -> date:

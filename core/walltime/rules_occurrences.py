@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
 
@@ -63,32 +64,33 @@ def _endless(rule: Rule, start: datetime, stop: datetime) -> Iterator[datetime]:
         begin, days = period_days(rule, number)
         if begin > stop.date():
             return
-        for nominal in _times(rule, days):
-            if nominal > start and nominal >= rule.dtstart:
-                yield nominal
+        times = _Times(rule, days)
+        for index in range(max(bisect_right(times, start), bisect_left(times, rule.dtstart)), len(times)):
+            yield times[index]
         number += 1
 
 
-def _times(rule: Rule, days: list[date]) -> Iterator[datetime]:
-    """Yield the times of one period in order, chosen by BYSETPOS without listing those it passes over."""
-    times = rule.times
-    if not rule.by_position:
-        for day in days:
-            for clock in times:
-                yield datetime.combine(day, clock)
-        return
-    for position in _positions(rule, len(days) * len(times)):
-        yield datetime.combine(days[position // len(times)], times[position % len(times)])
+class _Times(Sequence[datetime]):
+    """The times of one period in order, chosen by BYSETPOS; worked out one by one, since there may be half a million."""
 
+    def __init__(self, rule: Rule, days: Sequence[date]) -> None:
+        self.days, self.times = days, rule.times
+        self.positions: Sequence[int] = range(len(days) * len(rule.times))
+        if rule.by_position:
+            places = {p - 1 if p > 0 else len(self.positions) + p for p in rule.by_position}
+            self.positions = sorted(p for p in places if 0 <= p < len(self.positions))
 
-def _positions(rule: Rule, total: int) -> list[int]:
-    places = {p - 1 if p > 0 else total + p for p in rule.by_position}
-    return sorted(p for p in places if 0 <= p < total)
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def __getitem__(self, index):  # type: ignore[no-untyped-def]
+        day, clock = divmod(self.positions[index], len(self.times))
+        return datetime.combine(self.days[day], self.times[clock])
 
 
 @lru_cache(maxsize=4096)
 def count_end(rule: Rule) -> datetime | None:
-    """Return the wall-clock time at which COUNT is used up; None without COUNT or when that is out of sight.."""
+    """Return the wall-clock time at which COUNT is used up; None without COUNT or when that is out of sight."""
     if rule.count is None:
         return None
     far = rule.dtstart.replace(tzinfo=UTC) + timedelta(days=COUNTED_YEARS * 365.25)
@@ -98,18 +100,9 @@ def count_end(rule: Rule) -> datetime | None:
         begin, days = period_days(rule, number)
         if begin > stop.date():
             return None
-        size = _size(rule, days)
-        if number == 0 or counted + size >= rule.count:
-            found = [n for n in _times(rule, days) if n >= rule.dtstart]
-            if counted + len(found) >= rule.count:
-                return found[rule.count - counted - 1]
-            size = len(found)
-        counted += size
+        times = _Times(rule, days)
+        before = bisect_left(times, rule.dtstart) if number == 0 else 0
+        if counted + len(times) - before >= rule.count:
+            return times[before + rule.count - counted - 1]
+        counted += len(times) - before
         number += 1
-
-
-def _size(rule: Rule, days: list[date]) -> int:
-    total = len(days) * len(rule.times)
-    if not rule.by_position:
-        return total
-    return len(_positions(rule, total))

@@ -73,7 +73,12 @@ def _day(now: Any) -> dict[str, Any]:
 def _blocked() -> list[dict[str, Any]]:
     schedules = reverse("admin:schedules_schedule_changelist")
     return [
-        {"code": code, "text": REASONS.get(code) or say(code), "value": number, "url": f"{schedules}?blocked_reason={code}"}
+        {
+            "code": code,
+            "text": REASONS.get(code) or say(code),
+            "value": number,
+            "url": f"{schedules}?blocked_reason={code}",
+        }
         for code, number in blocked_by_reason()
     ]
 

@@ -29,7 +29,11 @@ class PolicyForm(OperatorForm):
     pin = forms.ChoiceField(
         label=_("Pin"),
         widget=UnfoldAdminSelectWidget(),
-        choices=[("inherit", _("Inherit")), ("none", _("No pin here")), ("pin", _("Pinned to the project named below"))],
+        choices=[
+            ("inherit", _("Inherit")),
+            ("none", _("No pin here")),
+            ("pin", _("Pinned to the project named below")),
+        ],
     )
     pinned_name = forms.CharField(
         label=_("Pinned project"),
@@ -80,8 +84,7 @@ class PolicyForm(OperatorForm):
             return data
         asked = repr((sorted(self.values(data).items()), data["create_missing"]))
         if self.impact and data["previewed"] != asked:
-            self.data = self.data.copy()
-            self.data["previewed"] = asked
+            self.data = {**self.data.dict(), "previewed": asked}  # type: ignore[attr-defined]
             self.add_error(None, said(self.impact))
         return data
 

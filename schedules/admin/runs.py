@@ -22,8 +22,8 @@ from schedules.admin.story import events, why
 from schedules.domain.states import OPEN, RunKind, RunStatus
 from schedules.models import Run
 from schedules.outputs.words import OUTCOMES, outcome_word
+from schedules.services.again import run_again
 from schedules.services.runs import run_stop
-
 
 MOST_OPEN = 5_000
 """Unfinished runs that a filter lists; there are no more than turns that fit the queue for minutes."""
@@ -76,8 +76,8 @@ class RunAdmin(WithText):
     search_owner = "owner"
     search_text = "name"
     ordering = ("-scheduled_for", "-id")
-    actions = ("stop", "hint")
-    object_actions = {"stop": _("Stop"), "hint": _("Hint again")}
+    actions = ("stop", "hint", "again")
+    object_actions = {"stop": _("Stop"), "hint": _("Hint again"), "again": _("Run again")}
     fieldsets = (
         (None, {"fields": ("outcome", "because", "owner", "its_schedule", "its_turn", "its_conversation", "project",
                            "agent", "kind", "public_id", "again_of")}),
@@ -163,6 +163,8 @@ class RunAdmin(WithText):
         return self.text_or_hidden(obj, obj.prompt)
 
     def can_act(self, obj: Run, act: str) -> bool:
+        if act == "again":
+            return obj.settled_at is not None
         return obj.status == RunStatus.QUEUED if act == "hint" else obj.settled_at is None
 
     @admin.action(description=_("Stop selected runs"), permissions=["operate"])
@@ -174,6 +176,13 @@ class RunAdmin(WithText):
             return run.settled_at is None and bool(run_stop(run=run, actor=by, now=now))
 
         act_on(self, request, queryset, stopped, did=str(_("Stopped")))
+
+    @admin.action(description=_("Run selected again"), permissions=["operate"])
+    def again(self, request: HttpRequest, queryset: QuerySet[Run]) -> None:
+        """Open a new manual run of each one's snapshot, linked to it."""
+        now, by = clock_now(), operator(request)
+        did = str(_("Started again"))
+        act_on(self, request, queryset, lambda run: run_again(run=run, actor=by, now=now), did=did)
 
     @admin.action(description=_("Hint selected runs again"), permissions=["operate"])
     def hint(self, request: HttpRequest, queryset: QuerySet[Run]) -> None:

@@ -46,7 +46,8 @@ class StateFilter(admin.SimpleListFilter):
         return [(name, STATES["armed" if name == "on" else name]) for name in _KINDS]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(_KINDS[self.value()]) if self.value() in _KINDS else queryset
+        state = self.value()
+        return queryset.filter(_KINDS[state]) if state in _KINDS else queryset
 
 
 class ReasonFilter(admin.SimpleListFilter):

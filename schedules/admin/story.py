@@ -31,7 +31,9 @@ def why(run: Run, *, now: datetime) -> str:
         return _why_queued(run, now)
     if run.status == RunStatus.RUNNING:
         return _("Answering for %(span)s.") % {"span": duration((now - (run.started_at or now)).total_seconds())}
-    said = say(run.reason, run.reason_params) if run.reason else _("%(outcome)s.") % {"outcome": outcome_word(run.status)}
+    said = (
+        say(run.reason, run.reason_params) if run.reason else _("%(outcome)s.") % {"outcome": outcome_word(run.status)}
+    )
     return f"{said} {run.error_text}".strip()
 
 
@@ -67,7 +69,9 @@ def events(run: Run, attempts: Sequence[TurnAttempt]) -> list[Event]:
     for attempt in attempts:
         found += _of_attempt(attempt)
     if run.turn is not None and run.turn.stop_requested_at is not None:
-        found.append(Event(run.turn.stop_requested_at, _("Stop asked for: %(why)s") % {"why": say(run.turn.stop_reason)}))
+        found.append(
+            Event(run.turn.stop_requested_at, _("Stop asked for: %(why)s") % {"why": say(run.turn.stop_reason)})
+        )
     if run.settled_at is not None:
         reason = f" {say(run.reason, run.reason_params)}" if run.reason else ""
         found.append(Event(run.settled_at, f"{outcome_word(run.status)}.{reason}", bad=run.status in _BAD))

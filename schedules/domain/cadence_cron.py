@@ -31,21 +31,18 @@ class CronFields:
     """A cron expression, taken apart.
 
     `real_time`: minute or hour begin with `*`, so the instants at which the clock shows them count (C3).
-    `either_day`: both day fields are restricted, so either is enough. `parts` are the five fields in capitals.
+    `either_day`: both day fields are restricted, so either is enough. `parts` are the five fields in capitals,
+    `times` the times of each of its days in order.
     """
 
     parts: tuple[str, ...]
     minutes: tuple[int, ...]
     hours: tuple[int, ...]
     months: frozenset[int]
+    times: tuple[time, ...]
     real_time: bool
     either_day: bool
     day_fits: Callable[[date], bool]
-
-    @property
-    def times(self) -> tuple[time, ...]:
-        """The times of each of its days, in order."""
-        return tuple(time(hour, minute) for hour in self.hours for minute in self.minutes)
 
 
 def expand(expression: str) -> str:
@@ -72,11 +69,13 @@ def cron_fields(expression: str) -> CronFields:
     """
     parts = tuple(expression.upper().split())
     sim = _read(expression, parts)
+    minutes, hours = tuple(sorted(sim.minutes)), tuple(sorted(sim.hours))
     return CronFields(
         parts=parts,
-        minutes=tuple(sorted(sim.minutes)),
-        hours=tuple(sorted(sim.hours)),
+        minutes=minutes,
+        hours=hours,
         months=frozenset(sim.months),
+        times=tuple(time(hour, minute) for hour in hours for minute in minutes),
         real_time=parts[0].startswith("*") or parts[1].startswith("*"),
         either_day=not sim.day_and,
         day_fits=sim.match_day,

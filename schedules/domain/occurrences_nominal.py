@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, time, timedelta
 
@@ -41,13 +42,11 @@ def _hourly(cadence: kinds.Hourly, start: datetime, stop: datetime) -> Iterator[
 
 def _cron(cadence: kinds.Cron, start: datetime, stop: datetime) -> Iterator[datetime]:
     fields = cron_fields(cadence.expression)
-    times = fields.times
     first = start.date()
+    later = fields.times[bisect_right(fields.times, start.time()) :]
     for day in days.cron(fields, first, stop.date()):
-        for clock in times:
-            nominal = datetime.combine(day, clock)
-            if day > first or nominal > start:
-                yield nominal
+        for clock in later if day == first else fields.times:
+            yield datetime.combine(day, clock)
 
 
 def _rrule(cadence: kinds.Recurrence, start: datetime, stop: datetime) -> Iterator[datetime]:

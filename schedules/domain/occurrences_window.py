@@ -19,7 +19,7 @@ def count_occurrences(
 ) -> int:
     """Return how many occurrences lie after `after` up to and including `until`, those on `skip_dates` not counted.
 
-    Walks through them without keeping any (about 2 microseconds each): a year of a quarter-hourly cron is 0.1 s.
+    Walks through them without keeping any: a year of an hourly cadence takes about 50 ms, of `*/5` about 0.6 s.
     """
     count, start = 0, after
     while start < until:

@@ -58,6 +58,11 @@ def count(counters: Counters, run: Settled) -> Counters:
     return replace(after, failure_streak=streak, through=run.scheduled_for)
 
 
+def grew(before: Counters, after: Counters) -> bool:
+    """Return whether the run made a streak longer: one that changes none blocks nothing (R10)."""
+    return after.failure_streak > before.failure_streak or after.balance_skip_streak > before.balance_skip_streak
+
+
 def block_reason(counters: Counters, *, max_failures: int, max_balance_skips: int) -> str:
     """Return the code that blocks a schedule with these counters, or an empty string (R13)."""
     if counters.failure_streak >= max_failures:

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from chats.lifecycle import Lost
 from chats.models import Turn
-from chats.services.turns_stop import turn_cancel
-from core.db import executemany, sql_instant, update_many
+from chats.services.turns_stop import turn_cancel, turn_give_up
+from core.db import Lost, executemany, sql_instant, update_many
 from schedules.domain.misfire import LATE_AFTER_SECONDS
 from schedules.domain.states import MOVES, NEVER_RAN, RunKind, RunStatus
 from schedules.models import Run, Schedule
@@ -114,6 +113,13 @@ def cancel_unstarted(schedule: Schedule, *, reason: str, now: datetime) -> int:
     waiting = Run.objects.filter(schedule=schedule, status=RunStatus.QUEUED, started_at__isnull=True)
     turns = [turn_id for turn_id in waiting.values_list("turn_id", flat=True) if turn_id is not None]
     return sum(turn_cancel(turn_id=turn_id, reason=reason, now=now) for turn_id in turns)
+
+
+def end_retries(schedule: Schedule, *, now: datetime) -> int:
+    """Settle runs in their retry wait with the error of their last attempt; return how many."""
+    waiting = Run.objects.filter(schedule=schedule, status=RunStatus.QUEUED, started_at__isnull=False)
+    turns = [turn_id for turn_id in waiting.values_list("turn_id", flat=True) if turn_id is not None]
+    return sum(turn_give_up(turn_id=turn_id, now=now) for turn_id in turns)
 
 
 def withdraw(schedule: Schedule, *, now: datetime) -> int:

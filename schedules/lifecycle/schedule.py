@@ -11,6 +11,7 @@ from typing import Any
 
 from core.db import executemany, sql_instant, update_many
 from schedules.domain.streaks import Counters
+from schedules.lifecycle.runs import end_retries
 from schedules.models import Run, Schedule
 
 _OFF: dict[str, Any] = {"next_run_at": None, "next_occurrence_at": None}
@@ -23,7 +24,8 @@ def _write(schedule: Schedule, **columns: Any) -> None:
 
 
 def pause(schedule: Schedule, *, now: datetime) -> None:
-    """Switch off by the owner."""
+    """Switch off by the owner. A run in its retry wait ends with the error of its last attempt (Pause)."""
+    end_retries(schedule, now=now)
     _write(schedule, enabled=False, paused_at=now, updated_at=now, **_OFF)
 
 

@@ -30,6 +30,8 @@ GROUPS = {
     "deleting": "resting",
 }
 
+_SOON = 5  # seconds that a wait must last before it is worth a figure
+
 _EDIT_TIMES = ("cadence_invalid", "cadence_below_floor", "cadence_never_fires", "cadence_too_complex")
 _AGENT = ("agent_deleted", "agent_forbidden", "agent_disabled", "model_unavailable", "agent_not_found")
 _PROJECT = ("project_required", "project_deleted", "project_not_found", "conversation_gone")
@@ -101,7 +103,7 @@ def next_view(schedule: Schedule, state: str, reader: Reader, *, held: bool) -> 
         return {"text": _("Done: its time came, once, as asked.") if once else _("Done: its end was reached.")}
     if state not in ("armed", "failed") or at is None:
         return None
-    stamp = reader.stamp(at)
+    stamp = reader.stamp(at, reader.short(at, exact=True))
     if held:
         return {"text": _("Held. Due"), "stamp": stamp}
     if at <= reader.now:
@@ -123,7 +125,7 @@ def _switch(state: str, may_write: bool) -> View | None:
 
 def _said(state: str, statuses: Sequence[str]) -> str:
     settled = next((status for status in reversed(statuses) if status not in OPEN), "")
-    if state in ("armed", "failed") and settled:
+    if state in ("armed", "failed", "completed") and settled:
         return outcome_word(settled).lower()
     return str(STATES[state]).lower()
 
@@ -176,8 +178,10 @@ def queue_reason(run: OpenRun, others: Sequence[OpenRun], reader: Reader, *, hel
     before = [other for other in others if other.run_id != run.run_id and other.scheduled_for <= run.scheduled_for]
     if before:
         return _("Waits for the run of %(at)s.") % {"at": reader.at(before[0].scheduled_for)}
-    since = duration((reader.now - run.opened_at).total_seconds())
-    return _("Waits for a free slot, since %(since)s.") % {"since": since}
+    seconds = (reader.now - run.opened_at).total_seconds()
+    if seconds < _SOON:
+        return _("Waits for a free slot.")
+    return _("Waits for a free slot, since %(since)s.") % {"since": duration(seconds)}
 
 
 def blocked_view(schedule: Schedule, *, may_write: bool) -> View:

@@ -70,7 +70,7 @@ def coming_view(schedule: Schedule, reader: Reader) -> list[View]:
         rows.append(
             {
                 "day": there.day_short(occurrence.at),
-                "at": there.stamp(occurrence.at, there.at(occurrence.at)),
+                "at": there.stamp(occurrence.at, there.at(occurrence.at, exact=True)),
                 "away": reader.away(occurrence.at),
                 "left_out": out,
                 "shifted": occurrence.shifted,

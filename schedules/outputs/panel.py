@@ -16,11 +16,13 @@ from accounts.selectors.permissions import may
 from core.human import Reader, version
 from schedules.outputs.cards import GROUPS, View, card_view
 from schedules.outputs.dayline import dayline_view
-from schedules.selectors.lists import recent_outcomes, schedule_rows, schedules_of
-from schedules.selectors.panel import Standing, open_runs_of, standing
+from schedules.selectors.lists import recent_outcomes, schedules_of
+from schedules.selectors.panel import Standing, carded, open_runs_of, panel_rows, standing
 
 MOST_CARDS = 200
-_LEDGER_DEPTH = 25  # enough for the day line of an hourly schedule; the strip shows the last ten
+_STRIP, _DEEP, _FEW = 10, 25, 20
+"""The strip shows ten outcomes; of few schedules so many are read that the day line has an hourly one whole."""
+
 
 FILTERS: dict[str, tuple[Any, tuple[str, ...]]] = {
     "all": (gettext_lazy("All"), tuple(GROUPS)),
@@ -94,9 +96,10 @@ def _cards(owner: User, reader: Reader, q: str, may_write: bool) -> Any:
     listed = schedules_of(owner).order_by("name", "pk")
     if q:
         listed = listed.filter(Q(name__icontains=q) | Q(prompt__icontains=q) | Q(agent__name__icontains=q))
-    rows = schedule_rows(listed[:MOST_CARDS])
     open_runs = open_runs_of(owner)
-    outcomes = recent_outcomes([row.schedule.pk for row in rows], n=_LEDGER_DEPTH)
+    rows = panel_rows(owner, carded(listed)[:MOST_CARDS], open_runs)
+    depth = _DEEP if len(rows) <= _FEW else _STRIP
+    outcomes = recent_outcomes([row.schedule.pk for row in rows], n=depth)
     state = standing(reader.now)
     cards = [
         card_view(

@@ -58,7 +58,7 @@ def _row(occurrence: Mapping[str, Any], reader: Reader, zone: str) -> View:
         away = _("%(away)s · %(mine)s yours") % {"away": away, "mine": reader.at(at)}
     return {
         "day": there.day_short(at),
-        "at": there.stamp(at, there.at(at)),
+        "at": there.stamp(at, there.at(at, exact=True)),
         "away": away,
         "shifted": occurrence["shifted"],
         "notes": [],

@@ -166,6 +166,6 @@ def _saved(request: HttpRequest, reader: Reader, schedule: Schedule, text: str) 
     said = text % {"name": schedule.name}
     if schedule.next_occurrence_at is not None:
         at = schedule.next_occurrence_at
-        said += " " + _("Next run %(away)s, %(at)s.") % {"away": reader.away(at), "at": reader.short(at)}
+        said += " " + _("Next run %(away)s, %(at)s.") % {"away": reader.away(at), "at": reader.short(at, exact=True)}
     to = f"{reverse('schedules:panel')}#s-{schedule.public_id}"
     return done(request, to=to, text=said, events=("saved", "changed"))

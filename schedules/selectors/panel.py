@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import OuterRef, Subquery
+from django.conf import settings
+from django.db.models import Max, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Substr
 
-from accounts.models import User
+from accounts.models import GlobalStop, User
 from accounts.selectors.stops import Stop, global_stop
-from chats.models import Message
-from chats.selectors.health import clock_age
-from schedules.models import Run
+from chats.models import Message, WorkerHost
+from projects.domain.destination import resolve_destination
+from projects.models import ChatProject
+from projects.selectors import ProjectFacts, policy_of, project_facts
+from schedules.models import Run, Schedule
+from schedules.selectors.lists import ScheduleRow, state_of_agent
 
 CLOCK_SILENT_SECONDS = 30
 """A clock that has not ticked for so long is said on every page (interfaces.md, Side panel)."""
 
 _SHOWN = 2_000
+
+_CARD_COLUMNS = (
+    "public_id", "owner_id", "name", "cadence", "zone", "until", "enabled", "paused_at", "blocked_reason",
+    "blocked_params", "completed_at", "deleting_at", "skip_next_at", "next_occurrence_at", "revision",
+    "agent__public_id", "agent__name", "agent__owner_id", "agent__enabled", "agent__deleted_at",
+    "agent__model__enabled", "agent__model__deleted_at", "agent__model__provider__kind",
+    "agent__model__provider__enabled", "agent__model__provider__deleted_at",
+    "project__public_id", "project__name", "project__owner_id", "project__colour", "project__archived_at",
+    "project__deleted_at", "last_run__status", "last_run__reason", "last_run__reason_params",
+    "last_run__scheduled_for", "last_run__duration_seconds", "last_run__conversation__public_id",
+    "last_run__conversation__deleted_at",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -52,8 +69,50 @@ class Standing:
 
 
 def standing(now: datetime) -> Standing:
-    """Return what every page says in a banner, in two queries."""
-    return Standing(stop=global_stop(), silent_seconds=clock_age(now))
+    """Return what every page says in a banner: one query, one more while the stop is on or no worker ever ran."""
+    on = GlobalStop.objects.filter(on=True).values("pk")[:1]
+    seen = WorkerHost.objects.aggregate(ticked=Max("clock_at"), stopped=Max(Subquery(on)))
+    ask = settings.GLOBAL_STOP or seen["stopped"] is not None or seen["ticked"] is None
+    ticked = seen["ticked"]
+    silent = max((now - ticked).total_seconds(), 0.0) if ticked is not None else None
+    return Standing(stop=global_stop() if ask else None, silent_seconds=silent)
+
+
+def carded(schedules: QuerySet[Schedule]) -> QuerySet[Schedule]:
+    """Load of schedules and what they point to only the columns that cards show: a third of all, and no long text."""
+    loaded = schedules.select_related(None).select_related(
+        "agent__model__provider", "project", "last_run__conversation"
+    )
+    return loaded.only(*_CARD_COLUMNS)
+
+
+def panel_rows(
+    owner: User, schedules: Iterable[Schedule], open_runs: Mapping[int, Sequence[OpenRun]]
+) -> list[ScheduleRow]:
+    """Return what `schedule_rows` returns for schedules of one owner whose open runs are known: two queries fewer."""
+    policy = policy_of(owner)
+    pin = project_facts([policy.pin_id]).get(policy.pin_id) if policy.pin_id is not None else None
+    rows = []
+    for schedule in schedules:
+        schedule.owner = owner
+        destination = resolve_destination(schedule.project_id, policy)
+        stored = loaded_facts(schedule.project) if destination.source == "stored" and schedule.project else None
+        rows.append(
+            ScheduleRow(
+                schedule=schedule,
+                open_runs=Counter(run.status for run in open_runs.get(schedule.pk, ())),
+                destination=destination,
+                project=pin if destination.source == "pin" else stored,
+                agent_state=state_of_agent(schedule.agent),
+            )
+        )
+    return rows
+
+
+def loaded_facts(project: ChatProject) -> ProjectFacts:
+    """Return the facts of a project that is loaded already."""
+    archived, deleted = project.archived_at is not None, project.deleted_at is not None
+    return ProjectFacts(project.pk, project.public_id, project.name, project.owner_id, archived, deleted)
 
 
 def open_runs_of(owner: User, *, schedule_id: int | None = None) -> dict[int, list[OpenRun]]:

@@ -75,14 +75,15 @@ class EditPlan:
         return self.row.completed_at is not None and (self.rule_changed or self.lift) and self.has_left
 
 
-def edit_decide(row: Schedule, draft: Draft, person: User, now: datetime) -> EditPlan:
+def edit_decide(row: Schedule, *, draft: Draft, person: User, now: datetime) -> EditPlan:
     """Return what `draft` changes about the locked `row`. Raises Refusal with every field that does not fit."""
     values, errors = draft.values, [*draft.errors]
     plan = EditPlan(row, columns=_changed_columns(row, draft), enabled=draft.values.get("enabled", row.enabled))
     plan.rule_changed = draft.timing is not None or bool({"until", "max_runs"} & plan.columns.keys())
     plan.lift = values.get("enabled") is True and (not row.enabled or bool(row.blocked_reason))
     if plan.rule_changed or plan.lift:
-        over = nothing_left(row, draft.timing or stored_timing(row), {**ends_of(row), **plan.columns}, now=now)
+        timing, ends = draft.timing or stored_timing(row), {**ends_of(row), **plan.columns}
+        over = nothing_left(row, timing=timing, ends=ends, now=now)
         plan.has_left = over is None
         errors += [over] if over is not None and plan.lift else []
     else:
@@ -102,7 +103,7 @@ def edit_decide(row: Schedule, draft: Draft, person: User, now: datetime) -> Edi
     return plan
 
 
-def edit_allow(plan: EditPlan, person: User, now: datetime) -> None:
+def edit_allow(plan: EditPlan, *, person: User, now: datetime) -> None:
     """Ask whether `person` may do it, and the gate about the schedule as it would be on.
 
     What leaves it on is refused with the gate's reason (R18); a block goes when the gate gives its reason no longer.

@@ -91,9 +91,9 @@ def schedule_edit(
             raise Refusal("schedule_changed", revision=row.revision)
         if row.revision != schedule.revision:
             draft = draft_read(body, owner_zone=person.zone, floor_seconds=floor, stored=row, now=now)
-        plan = edit_decide(row, draft, person, now)
+        plan = edit_decide(row, draft=draft, person=person, now=now)
         if not plan.changes_nothing:
-            edit_allow(plan, person, now)
+            edit_allow(plan, person=person, now=now)
             edit_apply(plan, now=now)
     return row
 

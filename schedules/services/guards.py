@@ -60,7 +60,7 @@ def require_room(person: User, limits: Limits, *, besides: Schedule | None = Non
         raise Refusal("schedule_limit", used=used, most=limits.max_schedules)
 
 
-def nothing_left(row: Schedule, timing: Timing, ends: Mapping[str, Any], *, now: datetime) -> FieldError | None:
+def nothing_left(row: Schedule, *, timing: Timing, ends: Mapping[str, Any], now: datetime) -> FieldError | None:
     """Return the field because of which nothing runs after `now`, or None while something is left.
 
     `ends` holds `until` and `max_runs`; `reached_count` includes open runs until they settle without a model. About

@@ -10,8 +10,9 @@ from accounts.models import User
 from schedules import lifecycle
 from schedules.models import Schedule
 from schedules.services.arming import schedule_arm, schedule_close_due
-from schedules.services.guards import candidate_on, gate_field, owner_locked, schedule_locked
+from schedules.services.guards import ask_gate, owner_locked, schedule_locked
 from schedules.services.origin import tell_blocked
+from schedules.services.replacing import turns_hold
 from schedules.services.switching import schedule_resume
 
 BY_OPERATOR = "by_operator"
@@ -25,6 +26,7 @@ def schedule_block(*, schedule: Schedule, actor: User, now: datetime) -> bool:
     """
     with transaction.atomic():
         owner_locked(schedule.owner_id)
+        turns_hold(schedule)
         row = schedule_locked(schedule.pk)
         if row.blocked_reason == BY_OPERATOR:
             return False
@@ -54,8 +56,6 @@ def schedule_release(*, schedule: Schedule, actor: User, now: datetime) -> bool:
             return True
         lifecycle.unblock(row, now=now)
         if row.is_on:
-            refused = candidate_on(row, now=now)
-            if refused is not None:
-                raise gate_field(*refused)
+            ask_gate(row, now=now)
             schedule_arm(row, now=now)
     return True

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from django.db.models import QuerySet
+
 from accounts.selectors.limits import limits_for
 from accounts.services.notices import notice_add
 from chats.domain.states import TurnStatus
@@ -18,7 +20,7 @@ from schedules.domain.cadence import zone_of
 from schedules.domain.gate import Decision, Moment, decide
 from schedules.domain.outcome import run_status
 from schedules.domain.states import RunKind
-from schedules.domain.streaks import Counters, Settled, block_reason, count
+from schedules.domain.streaks import Counters, Settled, block_reason, count, grew
 from schedules.domain.title import asked_for, fill, moment_words, title_of, variables
 from schedules.models import Run, Schedule
 from schedules.selectors.facts import run_facts
@@ -91,17 +93,22 @@ def prompt_of(run: Run) -> str:
     zone = zone_of(run.schedule.zone if run.schedule else run.owner.zone)
     values = variables(run.scheduled_for, zone)
     if asked & {"last_run", "last_answer"}:
-        before = Run.objects.filter(schedule=run.schedule_id, started_at__isnull=False).exclude(pk=run.pk)
-        last = before.filter(scheduled_for__lt=run.scheduled_for).order_by("-scheduled_for").first()
+        before = _before(run).filter(started_at__isnull=False)
+        last = before.order_by("-scheduled_for").first()
         values["last_run"] = moment_words(last.scheduled_for, zone) if last else "never"
         values["last_answer"] = _last_answer(run) if "last_answer" in asked else ""
     return fill(run.prompt, values)
 
 
+def _before(run: Run) -> QuerySet[Run]:
+    """Return the earlier runs of the same schedule; a run without a schedule has none, not all others without one."""
+    if run.schedule_id is None:
+        return Run.objects.none()
+    return Run.objects.filter(schedule=run.schedule_id, scheduled_for__lt=run.scheduled_for).exclude(pk=run.pk)
+
+
 def _last_answer(run: Run) -> str:
-    answers = Message.objects.filter(
-        turn__run__schedule=run.schedule_id, turn__run__scheduled_for__lt=run.scheduled_for, role="assistant"
-    ).exclude(state="streaming")
+    answers = Message.objects.filter(turn__run__in=_before(run), role="assistant").exclude(state="streaming")
     return answers.order_by("-turn__run__scheduled_for").values_list("text", flat=True).first() or ""
 
 
@@ -126,8 +133,9 @@ def follow(runs: Sequence[Run], schedules: Mapping[int, Schedule], *, limits: Ma
             current=run.revision == schedule.revision,
             reached=run.started_at is not None,
         )
-        after = counters[schedule.pk] = count(counters[schedule.pk], end)
-        if end.current:
+        before, after = counters[schedule.pk], count(counters[schedule.pk], end)
+        counters[schedule.pk] = after
+        if grew(before, after):
             _block(schedule, run, after, limits[run.owner_id], now)
         tell_settled(schedule, run, now=now)
     lifecycle.write_counters([(schedules[pk], after) for pk, after in counters.items()], now=now)

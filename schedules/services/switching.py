@@ -56,7 +56,7 @@ def schedule_resume(*, schedule: Schedule, now: datetime) -> Schedule:
         if row.blocked_reason == "by_operator":
             raise Refusal("by_operator")
         ask_gate(row, now=now)
-        over = nothing_left(row, stored_timing(row), ends_of(row), now=now)
+        over = nothing_left(row, timing=stored_timing(row), ends=ends_of(row), now=now)
         if over is not None:
             raise Refusal.of([over])
         if row.completed_at is not None:

@@ -65,7 +65,11 @@ def world(
         schedule.last_run = run
         schedule.save(update_fields=["last_run"])
         Notice.objects.create(
-            user=alice, code="schedule_blocked", params={"name": "x", "why": "y"}, dedupe_key=str(number), created_at=now
+            user=alice,
+            code="schedule_blocked",
+            params={"name": "x", "why": "y"},
+            dedupe_key=str(number),
+            created_at=now,
         )
     return {"agent": agent, "schedule": schedule, "run": run, "conversation": talk, "turn": turn, "secret": secret}
 
@@ -109,10 +113,14 @@ def test_no_page_shows_a_key_a_token_or_its_digest(world: Any, operator_client: 
             assert not [secret for secret in hidden if secret in text], page
 
 
-def test_what_people_wrote_is_shown_only_to_operators_who_may_read_it(world: Any, client: Client, make_user: Any) -> None:
+def test_what_people_wrote_is_shown_only_to_operators_who_may_read_it(
+    world: Any, client: Client, make_user: Any
+) -> None:
     """interfaces.md, Admin: content hidden unless the operator has the permission; access is logged."""
     looks = make_user(is_staff=True)
-    looks.user_permissions.set(Permission.objects.filter(codename__startswith="view_").exclude(codename="view_message_text"))
+    looks.user_permissions.set(
+        Permission.objects.filter(codename__startswith="view_").exclude(codename="view_message_text")
+    )
     client.force_login(looks)
     for kind in ("schedule", "run", "conversation"):
         page = change_page(type(world[kind]))

@@ -38,6 +38,7 @@ def walk(rows: Any, limit: int, view: Any = View) -> list[Any]:
     while onward:
         found, onward, back = page(onward.split("?")[1], rows, view)
         pages.append(found)
+        assert len(pages) < 20
     for earlier in reversed(pages[:-1]):
         assert back is not None
         found, _, back = page(back.split("?")[1], rows, view)

@@ -34,7 +34,15 @@ def house(tmp_path):
 def serve(house: Deployment, *options: str) -> Process:
     """Start bin/serve on the house's port and wait until it says that it serves."""
     log = house.folder / f"serve-{len(house.processes)}.log"
-    command = [str(ROOT / "bin/serve"), "--port", str(house.port), "--data", str(house.folder), "--no-local-model", *options]
+    command = [
+        str(ROOT / "bin/serve"),
+        "--port",
+        str(house.port),
+        "--data",
+        str(house.folder),
+        "--no-local-model",
+        *options,
+    ]
     with log.open("wb") as out:
         popen = subprocess.Popen(
             command, cwd=house.folder, env=house.environment(), stdout=out, stderr=subprocess.STDOUT,

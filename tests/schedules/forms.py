@@ -1,8 +1,25 @@
-"""A form as a browser without scripts would post it, read from the page."""
+"""Forms as a browser without scripts posts them: from values, or as read from a page."""
 
 from __future__ import annotations
 
 from html.parser import HTMLParser
+from typing import Any
+
+from django.http import QueryDict
+
+
+def posted(form: dict[str, Any]) -> QueryDict:
+    """Return `form` as a browser posts it: ticked boxes as `on`, unticked ones not at all, CRLF in text areas."""
+    post = QueryDict(mutable=True)
+    for name, value in form.items():
+        if isinstance(value, bool):
+            if value:
+                post[name] = "on"
+        elif isinstance(value, list):
+            post.setlist(name, value)
+        else:
+            post[name] = value.replace("\n", "\r\n") if name == "prompt" else value
+    return post
 
 
 class PageForm(HTMLParser):

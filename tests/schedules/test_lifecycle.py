@@ -67,6 +67,7 @@ def test_each_move_is_made_from_its_states_only(run_in, make_conversation, alice
         assert allowed or after == before, (state, target)
         assert not allowed or after["status"] == target, (state, target)
         assert (after["settled_at"] is not None) == (after["status"] in TERMINAL), (state, target)
+        run.delete()  # at most one runs per schedule
 
 
 @pytest.mark.parametrize("state", TERMINAL)

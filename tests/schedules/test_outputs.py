@@ -110,6 +110,13 @@ def test_the_effective_project_is_shown_with_its_source(created, alice, bob, mak
     assert (out(schedule)["project"], out(schedule)["project_source"]) == (None, "pin")
 
 
+def test_the_name_of_somebody_elses_project_is_never_shown(created, bob, make_project):
+    """P15: whatever the column holds."""
+    schedule = created()
+    Schedule.objects.filter(pk=schedule.pk).update(project=make_project(owner=bob, name="Secret"))
+    assert out(schedule)["project"] is None
+
+
 # State
 
 

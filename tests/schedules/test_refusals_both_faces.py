@@ -16,7 +16,7 @@ from schedules.inputs import body_to_form, field_of_path
 from schedules.models import Schedule
 from tests.schedules.conftest import columns
 from tests.schedules.forms import PageForm
-from tests.schedules.test_inputs_form import SCHEDULES
+from tests.schedules.test_inputs_untouched import SCHEDULES
 
 CASES = json.loads((Path(__file__).parents[1] / "cases" / "cadence.json").read_text())["refused"]
 NOT_BY_FORM = {"extra-field"}

@@ -104,5 +104,5 @@ def query(url: str, folder: Path, sql: str, parameters: Sequence[Any] = ()) -> l
         with psycopg.connect(url) as connection, connection.cursor() as cursor:
             cursor.execute(sql, parameters)  # type: ignore[arg-type]
             return cursor.fetchall() if cursor.description else []
-    with contextlib.closing(sqlite3.connect(folder / "quotidian.sqlite3", timeout=20)) as connection, connection:
-        return connection.execute(sql.replace("%s", "?"), parameters).fetchall()
+    with contextlib.closing(sqlite3.connect(folder / "quotidian.sqlite3", timeout=20)) as file, file:
+        return file.execute(sql.replace("%s", "?"), parameters).fetchall()

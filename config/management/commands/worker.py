@@ -22,19 +22,22 @@ class Command(BaseCommand):
         parser.add_argument("--clock", action=BooleanOptionalAction, default=True, help="Tick on this host.")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        self._said = ""
         if settings.LOCAL_MODEL:
-            self._start_local_model()
+            self._keep_local_model()
         generate.warm(provider_kinds())
+        keep = self._keep_local_model if settings.LOCAL_MODEL else None
         try:
-            Supervisor(processes=options["processes"], with_clock=options["clock"]).run()
+            Supervisor(processes=options["processes"], with_clock=options["clock"], keep=keep).run()
         finally:
-            if settings.LOCAL_MODEL:
-                localmodel.stop()
+            localmodel.stop()
 
-    def _start_local_model(self) -> None:
-        why_not = localmodel.available()
-        if why_not:
-            self.stderr.write(f"The small local model is not started: {why_not}")
-            return
+    def _keep_local_model(self) -> None:
+        """Start the small model's server, or find it running; where it cannot run say so once and go on without."""
         log = Path(settings.LOCAL_MODEL_LOG) if settings.LOCAL_MODEL_LOG else None
-        localmodel.start(settings.DATA_DIR, log_file=log)
+        try:
+            localmodel.start(settings.DATA_DIR, log_file=log)
+        except localmodel.LocalModelUnavailable as error:
+            if str(error) != self._said:
+                self._said = str(error)
+                self.stderr.write(f"The small local model does not run: {error}")

@@ -76,21 +76,26 @@ def minutes_of(zone: str, begin: datetime, days: int) -> list[tuple[datetime, da
     return [(instant, instant.astimezone(tz).replace(tzinfo=None)) for instant in instants]
 
 
-def by_the_clock(minutes: list[tuple[datetime, datetime]], names: Callable[[datetime], bool]) -> list[datetime]:
-    """Reckon C2 to C4 minute by minute: first showing of a time, or the first minute that shows a later one."""
+def placings(minutes: list[tuple[datetime, datetime]]) -> list[tuple[datetime, datetime]]:
+    """Reckon C2 and C3 minute by minute: (time on the wall, its instant) for every minute, lost and repeated ones too.
+
+    The instant is the first that shows the time, or the first that shows a later one.
+    """
     showing: dict[datetime, datetime] = {}
     for instant, shown in minutes:
         showing.setdefault(shown, instant)
-    nominal, last, found = minutes[0][1], max(showing), set()
-    later = sorted(showing)
-    place = 0
-    while nominal <= last:
+    nominal, later, place, found = minutes[0][1], sorted(showing), 0, []
+    while nominal <= later[-1]:
         while later[place] < nominal:
             place += 1
-        if names(nominal):
-            found.add(showing[later[place]])
+        found.append((nominal, showing[later[place]]))
         nominal += MINUTE
-    return sorted(found)
+    return found
+
+
+def by_the_clock(placed: list[tuple[datetime, datetime]], names: Callable[[datetime], bool]) -> list[datetime]:
+    """Return the instants of the named times, several on one instant once (C4)."""
+    return sorted({instant for nominal, instant in placed if names(nominal)})
 
 
 def in_real_time(minutes: list[tuple[datetime, datetime]], names: Callable[[datetime], bool]) -> list[datetime]:

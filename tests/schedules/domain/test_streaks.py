@@ -6,7 +6,7 @@ from itertools import permutations
 import pytest
 
 from schedules.domain.states import TERMINAL
-from schedules.domain.streaks import Counters, Settled, block_reason, count
+from schedules.domain.streaks import Counters, Settled, block_reason, count, grew
 
 NINE = datetime(2026, 6, 1, 9, 0, tzinfo=UTC)
 START = Counters(succeeded=3, reached=4, failure_streak=2, balance_skip_streak=2, through=NINE - timedelta(hours=1))
@@ -107,6 +107,23 @@ def test_the_count_for_max_runs_never_goes_below_nothing():
 def test_a_manual_run_counts_for_the_streaks_like_any_other():
     assert count(START, settled("failed", "provider_error", kind="manual")).failure_streak == 3
     assert count(START, settled("succeeded", kind="api")).failure_streak == 0
+
+
+@pytest.mark.parametrize(
+    ("run", "longer"),
+    [
+        (settled("failed", "provider_error"), True),
+        (settled("skipped", "balance"), True),
+        (settled("succeeded"), False),
+        (settled("stopped", "stopped_by_owner"), False),
+        (settled("failed", "provider_auth"), False),
+        (settled("failed", "provider_error", at=NINE - timedelta(days=1)), False),
+        (settled("failed", "provider_error", current=False), False),
+    ],
+)
+def test_only_a_run_that_makes_a_streak_longer_can_block(run, longer):
+    """R10, R11: also when a limit was lowered meanwhile."""
+    assert grew(START, count(START, run)) is longer
 
 
 @pytest.mark.parametrize(
