@@ -165,6 +165,7 @@ class IdempotencyKey(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["owner", "act", "key"], name="idempotency_unique")]
+        indexes = [models.Index(fields=["gone_at"], condition=Q(gone_at__isnull=False), name="idempotency_gone")]
 
 
 class Notice(models.Model):

@@ -31,7 +31,7 @@ class Conversation(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations")
     project = models.ForeignKey(ChatProject, null=True, blank=True, on_delete=models.PROTECT)
     agent = models.ForeignKey(Agent, null=True, blank=True, on_delete=models.PROTECT)
-    title = models.CharField(max_length=1000)
+    title = models.CharField(max_length=4200)
     origin = models.CharField(max_length=10, default="person")
     unread = models.BooleanField(default=False)
     pinned = models.BooleanField(default=False)

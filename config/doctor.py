@@ -132,11 +132,11 @@ def clock(now: datetime) -> Iterator[Finding]:
 def drains(now: datetime) -> Iterator[Finding]:
     """Is queued work being taken?"""
     if not health.drains_needed(now, older_than=DRAIN_SILENT_SECONDS):
-        yield ok("drains", "nothing waits for longer than a minute")
+        yield ok("drains", "nothing that may run waits for longer than a minute")
         return
     age = health.drain_age(now)
     since = "never" if age is None else f"{age:.0f} s ago"
-    if global_stop() is None and (age is None or age > DRAIN_SILENT_SECONDS):
+    if age is None or age > DRAIN_SILENT_SECONDS:
         yield fail("drains", f"turns wait and no drain lives (last sign of life: {since})")
     else:
         yield note("drains", f"turns wait for a free place (last sign of life: {since})")

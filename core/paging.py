@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.core.exceptions import ValidationError
-from django.db.models import F, Q
+from django.core.exceptions import FieldDoesNotExist, ValidationError
+from django.db.models import F, Model, Q
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -55,16 +55,24 @@ def flag_of(query: Mapping[str, str], name: str) -> bool | None:
 
 @dataclass(frozen=True)
 class Key:
-    """One column of an ordering. Nulls stand last, whatever the direction."""
+    """One column of an ordering. Nulls stand last, whatever the direction; `nullable` says whether there can be any."""
 
     column: str
     descending: bool = False
+    nullable: bool = True
 
     @classmethod
-    def parse(cls, text: str) -> Key:
-        return cls(text.lstrip("-"), text.startswith("-"))
+    def parse(cls, text: str, model: type[Model]) -> Key:
+        column = text.lstrip("-")
+        try:
+            nullable = bool(model._meta.get_field(column).null)
+        except FieldDoesNotExist:  # an annotation
+            nullable = True
+        return cls(column, text.startswith("-"), nullable)
 
     def order(self, *, backwards: bool) -> Any:
+        if not self.nullable:  # without a word about nulls PostgreSQL can read the order from the index
+            return F(self.column).desc() if self.descending != backwards else F(self.column).asc()
         if self.descending != backwards:
             return F(self.column).desc(nulls_first=True) if backwards else F(self.column).desc(nulls_last=True)
         return F(self.column).asc(nulls_first=True) if backwards else F(self.column).asc(nulls_last=True)
@@ -78,7 +86,7 @@ class Key:
             return Q(**{f"{self.column}__isnull": False}) if backwards else None
         comparison = "gt" if self.descending == backwards else "lt"
         found = Q(**{f"{self.column}__{comparison}": value})
-        return found if backwards else found | Q(**{f"{self.column}__isnull": True})
+        return found if backwards or not self.nullable else found | Q(**{f"{self.column}__isnull": True})
 
 
 def beyond(keys: Sequence[Key], values: Sequence[Any], *, backwards: bool) -> Q:
@@ -138,7 +146,7 @@ class Cursor(BasePagination):
 
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
         self.request = request
-        self.keys = [Key.parse(text) for text in getattr(view, "ordering", self.ordering)]
+        self.keys = [Key.parse(text, queryset.model) for text in getattr(view, "ordering", self.ordering)]
         limit = limit_of(request)
         cursor = request.query_params.get("cursor")
         backwards, values = decode(cursor, len(self.keys)) if cursor else (False, [])

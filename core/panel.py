@@ -13,6 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
+from django.views.decorators.gzip import gzip_page
 
 from core.clock import now as clock_now
 from core.errors import Refusal
@@ -37,6 +38,7 @@ def face(view: View) -> View:
     """Let signed-in people through, and turn what a service refuses into a page, or a toast for a fragment."""
 
     @never_cache
+    @gzip_page
     @wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if not request.user.is_authenticated:

@@ -30,7 +30,7 @@ class Schedule(models.Model):
 
     public_id = models.CharField(max_length=40, unique=True, default=_schedule_id, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="schedules")
-    name = models.CharField(max_length=1000, help_text="1 to 200 characters as people count them.")
+    name = models.CharField(max_length=4000, help_text="1 to 200 characters as people count them.")
     prompt = models.TextField()
     agent = models.ForeignKey(Agent, on_delete=models.PROTECT)
     project = models.ForeignKey(ChatProject, null=True, blank=True, on_delete=models.PROTECT)
@@ -105,8 +105,12 @@ class Schedule(models.Model):
                 | Q(enabled=True, blocked_reason="", completed_at__isnull=True, deleting_at__isnull=True),
                 name="schedule_armed_only_when_on",
             ),
-            models.CheckConstraint(condition=Q(overlap_policy__in=[o.value for o in Overlap]), name="schedule_overlap_known"),
-            models.CheckConstraint(condition=Q(misfire_policy__in=[m.value for m in Misfire]), name="schedule_misfire_known"),
+            models.CheckConstraint(
+                condition=Q(overlap_policy__in=[o.value for o in Overlap]), name="schedule_overlap_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(misfire_policy__in=[m.value for m in Misfire]), name="schedule_misfire_known"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -125,7 +129,7 @@ class Run(models.Model):
     schedule = models.ForeignKey(Schedule, null=True, on_delete=models.CASCADE, related_name="runs")
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="runs")
     kind = models.CharField(max_length=10)
-    name = models.CharField(max_length=1000, blank=True, help_text="The schedule's name when it was opened.")
+    name = models.CharField(max_length=4000, blank=True, help_text="The schedule's name when it was opened.")
     scheduled_for = models.DateTimeField()
     missed_until = models.DateTimeField(null=True)
     missed_count = models.PositiveIntegerField(null=True)

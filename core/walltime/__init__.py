@@ -1,6 +1,6 @@
 """Wall clocks: zones from the bundled data, clock changes, RFC 5545 rules. Shared by cadences and timers; pure."""
 
-from core.walltime.occurrences import Occurrence, grid_occurrences, shown_occurrences, wall_occurrences
+from core.walltime.occurrences import Occurrence, clamped, grid_occurrences, shown_occurrences, wall_occurrences
 from core.walltime.rules import Rule, RuleError, parse_rule
 from core.walltime.rules_occurrences import rule_occurrences
 from core.walltime.zones import (
@@ -23,6 +23,7 @@ __all__ = [
     "RuleError",
     "UnknownZone",
     "changes_between",
+    "clamped",
     "grid_occurrences",
     "parse_rule",
     "place",

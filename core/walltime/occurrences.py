@@ -26,18 +26,21 @@ class Occurrence:
     shifted: bool = False
 
 
-def span(after: datetime) -> tuple[datetime, datetime]:
-    """Return (after, horizon) in UTC, kept within the years that can be worked with."""
+def clamped(after: datetime) -> datetime:
+    """Return an instant in UTC, moved into the years 1900 to 9980, which can be reckoned with in every zone."""
     if not EARLIEST.year <= after.year < LATEST.year:
-        start = LATEST if after.year >= LATEST.year else EARLIEST
-    else:
-        start = max(after.astimezone(UTC), EARLIEST)
+        return LATEST if after.year >= LATEST.year else EARLIEST
+    return max(after.astimezone(UTC), EARLIEST)
+
+
+def _span(after: datetime) -> tuple[datetime, datetime]:
+    start = clamped(after)
     return start, start + HORIZON
 
 
 def wall_occurrences(nominals: Nominals, tz: tzinfo, after: datetime) -> Iterator[Occurrence]:
     """Yield the occurrences of wall-clock times after `after`: C2 and C3, several on one instant are one (C4)."""
-    last, horizon = span(after)
+    last, horizon = _span(after)
     start = show(last, tz)
     # Placing never reverses the order, so nothing at or before the local time of `after` can come later.
     for nominal in nominals(start, start + HORIZON):
@@ -54,7 +57,7 @@ def shown_occurrences(nominals: Nominals, name: str, after: datetime) -> Iterato
 
     Real time: a repeated time counts twice, a lost one not at all (C3, second sentence).
     """
-    begin, horizon = span(after)
+    begin, horizon = _span(after)
     tz = zone(name)
     for offset, start, end in stretches(name, begin, horizon):
         low = (start + offset).replace(tzinfo=None) - (_TICK if start > begin else timedelta(0))
@@ -72,7 +75,7 @@ def grid_occurrences(
     anchor: datetime, period: timedelta, tz: tzinfo, after: datetime, count: int | None = None
 ) -> Iterator[Occurrence]:
     """Yield the points `anchor` + n x `period` after `after` in real time; `count` is how many the grid has."""
-    begin, horizon = span(after)
+    begin, horizon = _span(after)
     number = max(0, (begin - anchor) // period + 1)
     at = anchor + number * period
     while at <= horizon and (count is None or number < count):

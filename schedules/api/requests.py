@@ -1,10 +1,10 @@
-"""What the API reads from a request besides its body: preconditions and filters."""
+"""What the API reads from a request: its body, preconditions and filters."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
@@ -15,6 +15,12 @@ from core.serializers import parse_instant
 
 _STRONG_TAG = re.compile(r'"([0-9]{1,10})"')
 NEVER_A_REVISION = -1
+
+
+def body_of(request: Request) -> Mapping[str, Any]:
+    """Return the parsed body as sent; the API's parser takes nothing but one object."""
+    body: Any = request.data
+    return cast(Mapping[str, Any], body)
 
 
 def if_match_of(request: Request, current: int) -> int | None:

@@ -16,7 +16,7 @@ from core.paging import query_of
 from core.serializers import validated
 from projects.selectors import policy_of
 from schedules.api import schema
-from schedules.api.requests import if_match_of
+from schedules.api.requests import body_of, if_match_of
 from schedules.models import Schedule
 from schedules.outputs import run_out, schedule_out
 from schedules.selectors.lists import (
@@ -79,7 +79,7 @@ class Schedules(Api):
     def create(self, request: ApiRequest) -> Response:
         """Make a schedule; the same `Idempotency-Key` with the same body answers with the one made first."""
         schedule, replayed = schedule_create(
-            owner=request.user, body=request.data, now=edge_now(), key=idempotency_key(request)
+            owner=request.user, body=body_of(request), now=edge_now(), key=idempotency_key(request)
         )
         return answer(schedule, 201, REPLAYED if replayed else {})
 
@@ -97,7 +97,7 @@ class Schedules(Api):
         """Edit a schedule: what is not sent stays as it is; an edit that changes nothing writes nothing."""
         schedule = found(schedule_find(request.user, id))
         wanted = if_match_of(request, schedule.revision)
-        return answer(schedule_edit(schedule=schedule, body=request.data, now=edge_now(), if_match=wanted))
+        return answer(schedule_edit(schedule=schedule, body=body_of(request), now=edge_now(), if_match=wanted))
 
     @extend_schema(responses={204: None, 202: schema.ScheduleShown, **problems(404)})
     def destroy(self, request: ApiRequest, id: str) -> Response:
@@ -110,13 +110,13 @@ class Schedules(Api):
     @extend_schema(request=PreviewBody, responses={200: schema.PreviewShown, **problems()})
     def preview(self, request: ApiRequest) -> Response:
         """Say a cadence in words and list its coming occurrences; nothing is stored."""
-        return Response(schedule_preview(owner=request.user, body=request.data, now=edge_now()))
+        return Response(schedule_preview(owner=request.user, body=body_of(request), now=edge_now()))
 
 
 class ScheduleActs(Api):
     """What can be done with one schedule."""
 
-    required_scopes = {"pause": WRITE, "resume": WRITE, "skip_next": WRITE, "run": "runs:write"}
+    required_scopes = {"pause": WRITE, "resume": WRITE, "skip_next": WRITE, "run": ("runs:write", WRITE)}
     queryset = Schedule.objects.none()
     serializer_class = schema.ScheduleShown
 

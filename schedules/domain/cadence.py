@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 
 from core import walltime
@@ -60,6 +60,7 @@ def parse_cadence(data: Mapping[str, object], *, zone: str, now: datetime, previ
     when nothing lies after `now` within eight years, unless the cadence is `previous` unchanged.
     """
     zone_of(zone)
+    now = walltime.clamped(now)
     cadence = _anchored(read_cadence(data), zone, now, previous)
     if cadence != previous and next_occurrence(cadence, zone, now) is None:
         raise CadenceError("cadence_never_fires", _never_field(cadence, now))
@@ -97,7 +98,7 @@ def _anchored(cadence: Cadence, zone: str, now: datetime, previous: Cadence | No
     if isinstance(previous, type(cadence)) and _same_step(cadence, previous):
         return replace(cadence, anchor=previous.anchor)  # type: ignore[arg-type]  # the same kind
     if isinstance(cadence, Interval):
-        return replace(cadence, anchor=now.astimezone(UTC).replace(second=0, microsecond=0) + _MINUTE)
+        return replace(cadence, anchor=now.replace(second=0, microsecond=0) + _MINUTE)
     # The first date that the cadence would have without a step.
     first = next_occurrence(replace(cadence, every=1), zone, now)
     return replace(cadence, anchor=first.local.date() if first else None)

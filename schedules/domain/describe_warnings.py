@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 from zoneinfo import ZoneInfo
 
-from core.walltime import Change, changes_between, place, show
+from core.walltime import Change, changes_between, clamped, place, show
 from schedules.domain.cadence_cron import cron_fields
 from schedules.domain.cadence_kinds import Cadence, Cron, Hourly, Interval, Monthly, Once, Recurrence, Yearly
 from schedules.domain.cadence_zone import zone_of
@@ -37,6 +37,7 @@ def warnings(
     A clock change is noted only when it concerns an occurrence of the 400 days after `after` (and up to `until`); a
     `once` at any distance. Raises CadenceError `zone_unknown`.
     """
+    after = clamped(after)
     found = list(_about_days(cadence))
     for note in _about_clocks(cadence, zone, after, style or Style()):
         if note.at is None or (note.at > after and (until is None or note.at <= until)):

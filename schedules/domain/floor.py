@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, time, timedelta
 from itertools import islice, pairwise
 
-from core.walltime import HORIZON, changes_between, show
+from core.walltime import HORIZON, changes_between, clamped, show
 from schedules.domain.cadence_cron import cron_fields
 from schedules.domain.cadence_errors import CadenceError
 from schedules.domain.cadence_kinds import Cadence, Cron, Daily, Hourly, Interval, Once, Recurrence, Weekly
@@ -46,6 +46,7 @@ def min_gap_seconds(cadence: Cadence, zone: str, after: datetime) -> int | None:
     At least 64 occurrences are looked at, however long that takes up to eight years; None when fewer than two lie
     ahead. By the wall clock; `hourly`, `interval` and grids by definition; a cron in real time is measured so.
     """
+    after = clamped(after)
     if isinstance(cadence, Once):
         return None
     if isinstance(cadence, Hourly):

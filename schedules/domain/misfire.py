@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from hashlib import blake2b
+from itertools import dropwhile
 from typing import Literal
 
 from schedules.domain.cadence_kinds import Cadence
@@ -98,9 +99,8 @@ def plan_due(
     upto = upto if until is None else min(upto, until)
     due = occurrences(cadence, zone, after, upto, limit=most + 1)
     long = len(due) > most
-    listed = newest_occurrences(cadence, zone, after, upto, most) if long else due
     rows = plan(
-        listed,
+        newest_occurrences(cadence, zone, after, upto, most) if long else due,
         now=now,
         spread_seconds=spread_seconds,
         grace_seconds=grace_seconds,
@@ -110,13 +110,12 @@ def plan_due(
     )
     if not long:
         return rows
-    lead = next((number for number, row in enumerate(rows) if row.verdict == "run"), len(rows))
-    if lead:
-        last = rows[lead - 1].last
-    else:
-        last = newest_occurrences(cadence, zone, after, listed[0].at - _TICK, 1)[0]
+    running = list(dropwhile(lambda row: row.verdict != "run", rows))
+    # What comes before the first that runs, listed or not, is the window that is counted later.
+    end = running[0].first.at - _TICK if running else upto
+    (last,) = newest_occurrences(cadence, zone, after, end, 1)
     reason = "misfire" if policy == "miss" else "passed_over"
-    return [Planned("missed", reason, due[0], last, count=None), *rows[lead:]]
+    return [Planned("missed", reason, due[0], last, count=None), *running]
 
 
 def plan_backlog(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -79,13 +79,17 @@ def quick(request: HttpRequest) -> HttpResponse:
     """Fill date and time of "in 5 minutes", to the second, on the clock of the chosen zone."""
     reader = reader_of(request)
     values = quick_values(_minutes(request), reader, request.POST.get("zone", reader.zone))
-    post = request.POST.copy()
-    post.update({})
-    post["at_date"], post["at_time"] = values["at_date"], values["at_time"]
     owner = cast(User, request.user)
     form = {**offered(reader), "v": values, "errors": {}, "look": ""}
-    shown = preview_of_post(owner=owner, post=post, reader=reader)
+    shown = preview_of_post(owner=owner, post=_with_once(request.POST, values), reader=reader)
     return render(request, "schedules/quick.html", {"form": form, "preview": shown})
+
+
+def _with_once(post: QueryDict, values: dict[str, Any]) -> QueryDict:
+    """Return the post with the date and time that the page will show."""
+    shown = post.copy()
+    shown["at_date"], shown["at_time"] = values["at_date"], values["at_time"]
+    return shown
 
 
 def _minutes(request: HttpRequest) -> int:
@@ -124,7 +128,7 @@ def _form(
         title=_("Edit “%(name)s”") % {"name": schedule.name} if schedule else _("New schedule"),
         submit=_("Save") if schedule else _("Create schedule"),
     )  # fmt: skip
-    shown = _preview_of(request, owner, reader, schedule)
+    shown = _preview_of(request, owner, reader, schedule, values)
     part = "body" if request.method == "POST" else "sheet"
     template = f"{PAGE}#{part}" if is_htmx(request) else PAGE
     status = refusal.status if refusal is not None else 200
@@ -133,9 +137,11 @@ def _form(
     return response
 
 
-def _preview_of(request: HttpRequest, owner: User, reader: Reader, schedule: Schedule | None) -> dict[str, Any]:
+def _preview_of(
+    request: HttpRequest, owner: User, reader: Reader, schedule: Schedule | None, values: dict[str, Any]
+) -> dict[str, Any]:
     if request.method == "POST":
-        return preview_of_post(owner=owner, post=request.POST, reader=reader)
+        return preview_of_post(owner=owner, post=_with_once(request.POST, values), reader=reader)
     if schedule is None and "copy" not in request.GET:
         values = fresh_values(reader, request.GET.get("start", ""))
         cadence = {"kind": values["kind"], "time": values["time"]}

@@ -84,4 +84,4 @@ def _closed(schedule: Schedule, planned: Planned, reason: str, now: datetime) ->
         status, why = RunStatus.SKIPPED, planned.reason
     else:
         status, why = RunStatus.CANCELLED, reason
-    return never_run_row(schedule, planned, status=status, reason=why, spread=spread, now=now)
+    return never_run_row(schedule=schedule, planned=planned, status=status, reason=why, spread=spread, now=now)

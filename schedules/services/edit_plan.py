@@ -133,7 +133,7 @@ def edit_apply(plan: EditPlan, *, now: datetime) -> None:
     row = plan.row
     rearm = plan.rule_changed or plan.lift or plan.unblock
     if row.is_on and (rearm or not plan.enabled):
-        schedule_close_due(row, now=now)
+        schedule_close_due(row, now=now, reason="edited" if plan.enabled else "paused")
     columns = {**plan.columns, "revision": row.revision + 1, "updated_at": now}
     Schedule.objects.filter(pk=row.pk, revision=row.revision).update(**columns)
     for name, value in columns.items():

@@ -79,12 +79,12 @@ def _fire(schedules: Sequence[Schedule], now: datetime) -> Fired:
 
 def _planned(schedule: Schedule, shared: Shared, now: datetime) -> Plan | None:
     try:
-        return plan_schedule(schedule, shared, now=now)
+        return plan_schedule(schedule=schedule, shared=shared, now=now)
     except Waits:
         return None
     except Exception as error:
         logger.exception("schedule %s could not be planned", schedule.public_id)
-        return isolate(schedule, error, now=now)
+        return isolate(schedule=schedule, error=error, now=now)
 
 
 def _each_alone(ids: Sequence[int], now: datetime) -> Fired:
@@ -122,7 +122,7 @@ def _put_off(pk: int, error: Exception, now: datetime) -> None:
             if schedule is None:
                 return
             known = pass_known(schedule, now=now) if isinstance(error, IntegrityError) else None
-            _write([known or isolate(schedule, error, now=now)], now)
+            _write([known or isolate(schedule=schedule, error=error, now=now)], now)
     except Exception:
         logger.exception("schedule %d could not be put off", pk)
 

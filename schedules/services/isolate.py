@@ -17,7 +17,7 @@ LONGEST_WAIT = 300
 MOST = 10
 
 
-def isolate(schedule: Schedule, error: Exception, *, now: datetime) -> Plan:
+def isolate(*, schedule: Schedule, error: Exception, now: datetime) -> Plan:
     """Return the plan of a failed look: look again after 30 s, doubling to 5 min; then `refused: internal`."""
     failures = schedule.look_failures + 1
     detail = clean(f"{type(error).__name__}: {error}")
@@ -48,7 +48,12 @@ def _given_up(plan: Plan, detail: str, now: datetime) -> Plan:
         for window in _meanwhile(schedule, at, now):
             plan.add(
                 never_run_row(
-                    schedule, window, status=RunStatus.MISSED, reason="misfire", spread=spread_seconds(schedule), now=now
+                    schedule=schedule,
+                    planned=window,
+                    status=RunStatus.MISSED,
+                    reason="misfire",
+                    spread=spread_seconds(schedule),
+                    now=now,
                 )
             )
     plan.block = ("internal", {})

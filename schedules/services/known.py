@@ -39,7 +39,9 @@ def pass_known(schedule: Schedule, *, now: datetime) -> Plan | None:
     ):  # fmt: skip
         status = RunStatus.MISSED if planned.verdict == "missed" else RunStatus.SKIPPED
         reason = planned.reason or "passed_over"
-        look.add(never_run_row(schedule, planned, status=status, reason=reason, spread=spread, now=now))
+        look.add(
+            never_run_row(schedule=schedule, planned=planned, status=status, reason=reason, spread=spread, now=now)
+        )
     look.columns = next_columns(schedule, after=row.missed_until or row.scheduled_for)
     if look.columns["next_run_at"] is None:
         look.columns["completed_at"] = now

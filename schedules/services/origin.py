@@ -59,7 +59,7 @@ class ScheduleOrigin:
         limits = limits_for({run.owner_id for run in runs})
         done = lifecycle.settle_many([_ending(run, by_turn[run.turn_id]) for run in runs], now=now)
         lifecycle.show_last(done)
-        follow(done, schedules, limits=limits, now=now)
+        follow(runs=done, schedules=schedules, limits=limits, now=now)
 
     def retry_until(self, turn: Turn, *, now: datetime) -> datetime | None:
         """Return the instant at which the schedule's next occurrence is due: no retry starts from there on."""
@@ -118,7 +118,7 @@ def _ending(run: Run, turn: Turn) -> tuple[Run, str, str, dict[str, Any], Turn]:
     return run, status, reason, turn.error_params, turn
 
 
-def follow(runs: Sequence[Run], schedules: Mapping[int, Schedule], *, limits: Mapping[int, Any], now: datetime) -> None:
+def follow(*, runs: Sequence[Run], schedules: Mapping[int, Schedule], limits: Mapping[int, Any], now: datetime) -> None:
     """Write what settled runs do to their schedules, whose rows the caller holds (R10 to R15)."""
     counters = {pk: _counters(schedule) for pk, schedule in schedules.items()}
     for run in runs:
@@ -137,7 +137,7 @@ def follow(runs: Sequence[Run], schedules: Mapping[int, Schedule], *, limits: Ma
         counters[schedule.pk] = after
         if grew(before, after):
             _block(schedule, run, after, limits[run.owner_id], now)
-        tell_settled(schedule, run, now=now)
+        tell_settled(schedule=schedule, run=run, now=now)
     lifecycle.write_counters([(schedules[pk], after) for pk, after in counters.items()], now=now)
     _reopen(schedules.values(), counters, now)
 
@@ -184,7 +184,7 @@ def tell_blocked(schedule: Schedule, *, now: datetime) -> None:
     )
 
 
-def tell_settled(schedule: Schedule, run: Run, *, now: datetime) -> None:
+def tell_settled(*, schedule: Schedule, run: Run, now: datetime) -> None:
     """Put the outcome into the outbox when the schedule wants to be told of it; one per run, not per attempt."""
     if wants_to_know(schedule, run):
         notice_add(

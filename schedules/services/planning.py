@@ -28,7 +28,7 @@ class Waits(Exception):
     """The gate says wait: nothing is written and what is due stays due."""
 
 
-def plan_schedule(schedule: Schedule, shared: Shared, *, now: datetime) -> Plan:
+def plan_schedule(*, schedule: Schedule, shared: Shared, now: datetime) -> Plan:
     """Return the rows, turns and columns of one look at `schedule` at `now` (C9, C10, gate moment `fire`).
 
     Raises Waits when the global stop or a deletion came up meanwhile.
@@ -47,7 +47,12 @@ def plan_schedule(schedule: Schedule, shared: Shared, *, now: datetime) -> Plan:
             status = RunStatus.MISSED if planned.verdict == "missed" else RunStatus.SKIPPED
             look.add(
                 never_run_row(
-                    schedule, planned, status=status, reason=planned.reason or "misfire", spread=spread, now=now
+                    schedule=schedule,
+                    planned=planned,
+                    status=status,
+                    reason=planned.reason or "misfire",
+                    spread=spread,
+                    now=now,
                 )
             )
             continue
@@ -99,7 +104,8 @@ def _open(look: Plan, planned: Planned, facts: Facts, *, spread: int, now: datet
         look.block = (decision.reason, dict(decision.params))
     look.add(
         never_run_row(
-            schedule, planned, status=RunStatus(decision.verdict), reason=decision.reason, spread=spread, now=now,
+            schedule=schedule, planned=planned, status=RunStatus(decision.verdict), reason=decision.reason,
+            spread=spread, now=now,
             reason_params=dict(decision.params), late=planned.late,
         )
     )  # fmt: skip
@@ -131,5 +137,9 @@ def _unreadable(schedule: Schedule, decision: Decision, now: datetime) -> Plan:
     )
     look.add(row)
     look.block = (decision.reason, dict(decision.params))
-    look.columns = {"planned_through": max(at, schedule.planned_through), "next_run_at": None, "next_occurrence_at": None}
+    look.columns = {
+        "planned_through": max(at, schedule.planned_through),
+        "next_run_at": None,
+        "next_occurrence_at": None,
+    }
     return look

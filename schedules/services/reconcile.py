@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from django.db import DatabaseError, transaction
 from django.db.models import Exists, OuterRef
 
-from accounts.services.idempotency import made_gone
+from accounts.services.idempotency import keys_sweep, made_gone
 from chats.services.turns_recover import leases_recover
 from core.db import locked
 from schedules import lifecycle
@@ -31,6 +31,7 @@ def reconcile(*, now: datetime) -> int:
         count_windows,
         lambda: _each(_unarmed(), _arm, now),
         lambda: _each(_dying(), _erase, now),
+        lambda: keys_sweep(now=now),
     ]
     healed = 0
     for part in parts:

@@ -71,7 +71,7 @@ def run_columns(schedule: Schedule, occurrence: Occurrence, *, spread: int) -> d
 
 
 def never_run_row(
-    schedule: Schedule, planned: Planned, *, status: str, reason: str, spread: int, now: datetime, **columns: Any
+    *, schedule: Schedule, planned: Planned, status: str, reason: str, spread: int, now: datetime, **columns: Any
 ) -> Run:
     """Return a row that is settled as it is opened; a window of several keeps its last instant and its count."""
     window = {}

@@ -8,6 +8,7 @@ from typing import Any
 from django.db import transaction
 
 from accounts.models import User
+from accounts.selectors.permissions import may
 from accounts.selectors.stops import global_stop
 from chats.queue import hint_drain
 from chats.services.turns_stop import turn_stop
@@ -31,8 +32,11 @@ def run_now(
 
     Never moves `next_run_at`, works on a paused, blocked or completed schedule (R7). What the gate refuses or skips
     leaves a row that neither counts nor blocks and raises Refusal with the reason as code; a wait raises Refusal
-    `stopped_by_operator` and leaves nothing. Raises Refusal `already_running` with `run` under the overlap rule `skip`.
+    `stopped_by_operator` and leaves nothing. Raises Refusal `permission_denied` without `create_schedules`, and
+    `already_running` with `run` under the overlap rule `skip`.
     """
+    if not may(actor, "create_schedules"):
+        raise Refusal("permission_denied")
     stop = global_stop()
     if stop is not None:
         raise Refusal("stopped_by_operator", retry_after=60, reason=stop.reason)
@@ -64,9 +68,7 @@ def _open(schedule: Schedule, kind: str, key: str, now: datetime) -> tuple[Run, 
     if decision.verdict in ("go", "replace"):
         if decision.verdict == "replace":
             schedule_clear(schedule, now=now)
-        turn = new_turn(
-            schedule, owner_id=schedule.owner_id, agent=schedule.agent, run_at=now, serial=False, now=now
-        )
+        turn = new_turn(schedule, owner_id=schedule.owner_id, agent=schedule.agent, run_at=now, serial=False, now=now)
         turn.save()
         run = lifecycle.opened(schedule, now=now, turn=turn, **columns)
         lifecycle.insert([run])
@@ -94,4 +96,3 @@ def run_stop(*, run: Run, actor: User, now: datetime) -> Run:
         turn_stop(turn_id=run.turn_id, reason=reason, now=now)
     run.refresh_from_db()
     return run
-

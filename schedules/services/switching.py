@@ -34,7 +34,7 @@ def schedule_pause(*, schedule: Schedule, now: datetime) -> Schedule:
         row = schedule_locked(schedule.pk)
         if row.enabled:
             if row.is_on:
-                schedule_close_due(row, now=now)
+                schedule_close_due(row, now=now, reason="paused")
             _raise_revision(row)
             lifecycle.pause(row, now=now)
             lifecycle.cancel_unstarted(row, reason="paused", now=now)

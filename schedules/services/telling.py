@@ -21,7 +21,7 @@ def tell_ended(ended: Iterable[tuple[Schedule, Run]], *, now: datetime) -> None:
         if run.status == RunStatus.MISSED:
             missed[schedule.owner_id].append((schedule, run))
         else:
-            tell_settled(schedule, run, now=now)
+            tell_settled(schedule=schedule, run=run, now=now)
     for owner_id, pairs in missed.items():
         _tell_missed(owner_id, [pair for pair in pairs if wants_to_know(*pair)], now)
 
@@ -30,7 +30,7 @@ def _tell_missed(owner_id: int, pairs: list[tuple[Schedule, Run]], now: datetime
     names = {schedule.pk: run.name for schedule, run in pairs}
     if len(names) < 2:
         for schedule, run in pairs[:1]:
-            tell_settled(schedule, run, now=now)
+            tell_settled(schedule=schedule, run=run, now=now)
         return
     shown = ", ".join(list(names.values())[:MOST_NAMED]) + (", …" if len(names) > MOST_NAMED else "")
     notice_add(

@@ -66,7 +66,7 @@ def test_under_the_global_stop_waiting_work_is_no_failure_and_the_stop_is_named(
     make_turn(owner=alice, now=now - timedelta(minutes=2))
     assert _said(doctor.stop, now) == []
     global_stop_set(on=True, reason="provider change", actor=olivia, now=now)
-    assert _only(doctor.drains, now)[0] == "note"
+    assert _only(doctor.drains, now)[0] == "ok"
     assert _only(doctor.stop, now) == ("note", "is on: provider change")
 
 

@@ -195,3 +195,21 @@ def test_pages_of_a_list_end_where_the_rows_end(world: Any, operator_client: Cli
     for page, rows, further in ((1, 6, True), (2, 6, False), (3, 0, False)):
         shown = operator_client.get(listing(Run), {"p": page}).context["cl"]
         assert (len(shown.result_list), shown.has_next) == (rows, further)
+
+
+def test_names_are_text_wherever_they_stand(
+    alice: Any, make_schedule: Any, make_run: Any, make_conversation: Any, operator_client: Client
+) -> None:
+    """quality.md, text: names and prompts are escaped on every page."""
+    hostile = "<script>alert(1)</script><img src=x onerror=alert(1)>{{ 7 }}"
+    schedule = make_schedule(owner=alice, name=hostile, prompt=hostile)
+    talk = make_conversation(owner=alice, title=hostile)
+    Message.objects.create(conversation=talk, sequence=1, role="user", text=hostile, created_at=talk.created_at)
+    run = make_run(schedule=schedule, conversation=talk, status="failed", reason="internal", error_text=hostile)
+    pages = [page for row in (schedule, talk, run) for page in (listing(type(row)), change_page(type(row)))]
+    pages.append(reverse("admin:schedules_schedule_delete", args=[schedule.pk]))
+    for page in pages:
+        text = operator_client.get(page).content.decode()
+        assert "<script>alert" not in text, page
+        assert "<img src=x" not in text, page
+        assert "&lt;script&gt;alert" in text, page

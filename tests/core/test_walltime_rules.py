@@ -11,7 +11,7 @@ from dateutil import rrule as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.walltime import HORIZON, RuleError, parse_rule, rule_occurrences
+from core.walltime import HORIZON, parse_rule, rule_occurrences
 from core.walltime import rules_occurrences as engine
 
 START = datetime(2026, 5, 1, 7, 30)
@@ -78,6 +78,21 @@ def test_a_fortnight_is_the_same_wherever_one_looks_from(week_start, day):
 def test_a_week_number_without_a_weekday_takes_the_weekday_of_dtstart():
     """RFC 5545, 3.3.10: what the rule lacks comes from DTSTART (1 May 2026 is a Friday)."""
     assert instants("FREQ=YEARLY;BYWEEKNO=20", limit=2) == ["2026-05-15T05:30Z", "2027-05-21T05:30Z"]
+
+
+@pytest.mark.parametrize("number", [1, 2, 27, 51, 52, 53, -1, -2, -52, -53])
+def test_week_numbers_are_those_of_iso_8601(number):
+    """RFC 5545, 3.3.10: also of the days that belong to a week of the year before or after."""
+    rule = parse_rule(f"FREQ=YEARLY;BYWEEKNO={number};BYDAY=MO,TU,WE,TH,FR,SA,SU", datetime(2000, 1, 1))
+    days = [datetime(2000, 1, 1) + timedelta(days=day) for day in range(366 * 30)]
+    begin, stop = days[0] - timedelta(seconds=1), days[-1]
+    assert list(within(engine.rule_nominals(rule, begin, stop), stop)) == [day for day in days if in_week(day, number)]
+
+
+def in_week(day, number):
+    year, week, _ = day.isocalendar()
+    last = datetime(year, 12, 28).isocalendar().week
+    return week == (number if number > 0 else last + 1 + number)
 
 
 def test_plain_and_numbered_weekdays_in_one_rule_are_joined():
@@ -164,57 +179,6 @@ def test_what_is_due_every_eight_years_is_seen_from_one_to_the_next():
     assert [o.at.year for o in (first, *found(**every, after=first.at))] == [2018, 2026]
 
 
-WRONG = [
-    ("FREQ=SECONDLY", "cadence_too_complex"),
-    ("FREQ=HOURLY;BYDAY=MO", "cadence_too_complex"),
-    ("FREQ=MINUTELY;BYHOUR=9", "cadence_too_complex"),
-    ("FREQ=DAILY;BYSECOND=30", "cadence_too_complex"),
-    ("FREQ=YEARLY;INTERVAL=9", "cadence_too_complex"),
-    ("FREQ=DAILY;INTERVAL=100000", "cadence_too_complex"),
-    ("", "cadence_invalid"),
-    ("DAILY", "cadence_invalid"),
-    ("FREQ=OFTEN", "cadence_invalid"),
-    ("FREQ=DAILY;FREQ=WEEKLY", "cadence_invalid"),
-    ("FREQ=DAILY;COUNT=0", "cadence_invalid"),
-    ("FREQ=DAILY;COUNT=-1", "cadence_invalid"),
-    ("FREQ=DAILY;INTERVAL=0", "cadence_invalid"),
-    ("FREQ=DAILY;INTERVAL=1.5", "cadence_invalid"),
-    ("FREQ=DAILY;COUNT=2;UNTIL=20270101", "cadence_invalid"),
-    ("FREQ=DAILY;UNTIL=20260231", "cadence_invalid"),
-    ("FREQ=DAILY;UNTIL=tomorrow", "cadence_invalid"),
-    ("FREQ=DAILY;BYDAY=2MO", "cadence_invalid"),
-    ("FREQ=WEEKLY;BYMONTHDAY=3", "cadence_invalid"),
-    ("FREQ=MONTHLY;BYWEEKNO=3", "cadence_invalid"),
-    ("FREQ=MONTHLY;BYYEARDAY=3", "cadence_invalid"),
-    ("FREQ=YEARLY;BYWEEKNO=3;BYDAY=2MO", "cadence_invalid"),
-    ("FREQ=MONTHLY;BYDAY=0MO", "cadence_invalid"),
-    ("FREQ=MONTHLY;BYMONTHDAY=32", "cadence_invalid"),
-    ("FREQ=MONTHLY;BYMONTHDAY=0", "cadence_invalid"),
-    ("FREQ=MONTHLY;BYSETPOS=1", "cadence_invalid"),
-    ("FREQ=DAILY;BYHOUR=24", "cadence_invalid"),
-    ("FREQ=DAILY;BYHOUR=٣", "cadence_invalid"),
-    ("FREQ=DAILY;BYHOUR=-1", "cadence_invalid"),
-    ("FREQ=DAILY;BYMONTH=", "cadence_invalid"),
-    ("FREQ=DAILY;BYEASTER=1", "cadence_invalid"),
-    ("FREQ=DAILY;WKST=XX", "cadence_invalid"),
-    ("FREQ=DAILY\nCOUNT=3", "cadence_invalid"),
-    ("FREQ=DAILY;BYHOUR=" + ",".join(["9"] * 2000), "cadence_invalid"),
-]
-
-
-@pytest.mark.parametrize(("text", "code"), WRONG)
-def test_rules_that_are_not_offered_say_what_works(text, code):
-    """cadence.md: SECONDLY and whatever cannot be answered within the bound is `cadence_too_complex`."""
-    with pytest.raises(RuleError) as told:
-        parse_rule(text, START)
-    assert told.value.code == code
-    assert len(told.value.problem) > 20
-
-
-def test_case_prefix_and_a_last_semicolon_do_not_matter():
-    assert parse_rule("rrule:freq=daily;byday=mo;", START) == parse_rule("FREQ=DAILY;BYDAY=MO", START)
-
-
 def numbers(least, most, signed=False, most_of_them=3):
     one = st.integers(least, most)
     if signed:
@@ -232,7 +196,11 @@ NUMBERED_DAYS = st.lists(
 
 @st.composite
 def rule_texts(draw):
-    """Rules that both engines read alike: no week number without weekday, no mixed BYDAY, no cut first week."""
+    """Rules that both engines read alike.
+
+    No week number without a weekday, no mixed BYDAY, no first week cut short, no last week of a year (dateutil
+    miscounts it: 1 January 2022 lies in week 52 of 2021, not in 53).
+    """
     freq = draw(st.sampled_from(["YEARLY", "MONTHLY", "WEEKLY", "DAILY"]))
     parts = {"FREQ": freq, "INTERVAL": str(draw(st.integers(1, 4)))}
     options = {"BYMONTH": numbers(1, 12), "BYHOUR": numbers(0, 23), "BYMINUTE": numbers(0, 59)}
@@ -247,7 +215,7 @@ def rule_texts(draw):
     for name in draw(st.lists(st.sampled_from(sorted(options)), max_size=3, unique=True)):
         parts[name] = draw(options[name])
     if freq == "YEARLY" and draw(st.booleans()) and not {"BYMONTHDAY", "BYYEARDAY"} & parts.keys():
-        parts |= {"BYWEEKNO": draw(numbers(1, 52)), "BYDAY": draw(PLAIN_DAYS)}
+        parts |= {"BYWEEKNO": draw(numbers(1, 51)), "BYDAY": draw(PLAIN_DAYS)}
     if draw(st.booleans()):
         parts["WKST"] = draw(st.sampled_from(WEEKDAYS))
     if freq != "WEEKLY" and any(name.startswith("BY") for name in parts) and draw(st.booleans()):

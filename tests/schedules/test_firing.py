@@ -300,10 +300,10 @@ class TestIsolation:
         bad: list[int] = []
         real = firing.plan_schedule
 
-        def plan(schedule, shared, *, now):
+        def plan(*, schedule, shared, now):
             if schedule.pk in bad:
                 raise ZeroDivisionError("a bug")
-            return real(schedule, shared, now=now)
+            return real(schedule=schedule, shared=shared, now=now)
 
         monkeypatch.setattr(firing, "plan_schedule", plan)
 
@@ -373,8 +373,8 @@ class TestIsolation:
         broken, healthy = due_schedule(alice), due_schedule(alice)
         real = firing.plan_schedule
 
-        def plan(schedule, shared, *, now):
-            made = real(schedule, shared, now=now)
+        def plan(*, schedule, shared, now):
+            made = real(schedule=schedule, shared=shared, now=now)
             if schedule.pk == broken.pk:
                 made.runs[0].kind = "unheard of"
             return made

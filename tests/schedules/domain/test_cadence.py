@@ -9,6 +9,8 @@ from hypothesis import given, settings
 
 from core.errors import CATALOGUE
 from schedules.domain.cadence import CadenceError, Interval, Weekly, stored_cadence, to_wire, zone_of
+from schedules.domain.describe import warnings
+from schedules.domain.floor import min_gap_seconds
 from tests.schedules.domain.cadences import CADENCES, NOW, at, read
 
 WEEKLY = {"kind": "weekly", "days": ["sun"], "time": "09:00"}
@@ -226,6 +228,15 @@ def test_a_damaged_row_is_a_refusal_and_nothing_else(row):
     """Gate row 7: data that cannot be read block the schedule, they do not break the tick."""
     with pytest.raises(CadenceError):
         stored_cadence(row)
+
+
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00", "1850-01-01T00:00:00Z"])
+def test_any_instant_may_stand_for_now(moment):
+    """wire.md, preview: `after` stands for now in all of its refusals, and never breaks one."""
+    for sent in (WEEKLY | {"every": 2}, TWO_HOURS, {"kind": "cron", "expression": "*/20 * * * *"}):
+        cadence = read(sent, "Pacific/Kiritimati", at(moment))
+        assert min_gap_seconds(cadence, "Pacific/Kiritimati", at(moment))
+        assert isinstance(warnings(cadence, "Pacific/Kiritimati", at(moment)), list)
 
 
 def test_cadences_are_values():
