@@ -37,7 +37,7 @@ class UserManager(BaseUserManager["User"]):
         return self.get(email__iexact=username)
 
 
-class User(AbstractBaseUser, PermissionsMixin):
+class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-missing]  # knox names no manager for its reverse side
     """A person. The e-mail is the login; the zone and the locale decide how times are read and shown."""
 
     public_id = models.CharField(max_length=40, unique=True, default=_user_id, editable=False)

@@ -30,7 +30,9 @@ def wait_settled(due: datetime, number: int, *, limit: float, each: Callable[[],
         runs = Run.objects.filter(scheduled_for=due)
         settled = runs.exclude(status__in=OPEN)
         if settled.count() >= number:
-            return settled.order_by("-settled_at").values_list("settled_at", flat=True)[0]
+            last = settled.order_by("-settled_at").values_list("settled_at", flat=True)[0]
+            assert last is not None
+            return last
         if clock.now() > due + timedelta(seconds=limit):
             raise SystemExit(f"void: after {limit} s only {settled.count()} of {number} runs had settled")
         each()

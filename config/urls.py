@@ -1,12 +1,12 @@
 """Every address of the product; each app keeps its own under its faces."""
 
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 
 from config.documents import Docs, Schema
 from config.health import healthz, readyz
 
-api = [
+api: list[URLPattern | URLResolver] = [
     path("", include("accounts.api.urls")),
     path("", include("projects.api.urls")),
     path("", include("agents.api.urls")),

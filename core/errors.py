@@ -117,7 +117,6 @@ CATALOGUE: dict[str, Entry] = _table(
     _conflict("already_running", "A run is not finished yet. Its rule says: skip this time."),
     _conflict("schedule_changed", "It was changed meanwhile. Both versions are kept; choose one."),
     _conflict("idempotency_conflict", "This key was used for another request."),
-    _conflict("not_stoppable", "This run has ended already."),
     _conflict("gone", "It was deleted.", 410),
     _conflict("account_deleting", "Your account is being deleted. Nothing runs until that ends or is cancelled.", 410),
     # Not now.
@@ -140,9 +139,6 @@ CATALOGUE: dict[str, Entry] = _table(
     _outcome("too_many_failures", "It failed {count} times in a row, last with: {last}"),
     _outcome("insufficient_balance", "{count} runs in a row found no credit."),
     _outcome("by_operator", "An operator blocked it."),
-    _outcome("tools_need_sign_in", "A tool is signed out. Sign in again and it goes on."),
-    _outcome("tools_misconfigured", "A tool is not set up completely. The operator has been told."),
-    _outcome("tools_unavailable", "A tool did not answer. It counts as a failure.", retryable=True),
     # Why a run was skipped, missed, cancelled, stopped.
     _outcome("overlap", "The run before was still busy. Rule: skip this time."),
     _outcome("skip_date", "You left out this date."),
@@ -174,7 +170,6 @@ CATALOGUE: dict[str, Entry] = _table(
     _outcome("provider_rejected", "The provider refused the request."),
     _outcome("context_too_long", "The prompt is too long for this model."),
     _outcome("content_refused", "The model refused to answer this."),
-    _outcome("step_limit", "The agent used up its steps."),
     _outcome("output_limit", "The answer was cut at the model’s limit."),
     _outcome("empty_answer", "The model finished without an answer."),
     _outcome("deadline", "No end within {minutes} minutes. What was written is kept."),

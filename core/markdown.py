@@ -21,11 +21,11 @@ def _image_as_link(tokens: list[Token], index: int, options: object, env: object
     link = Token("link_open", "a", 1, attrs={"href": str(token.attrs.get("src", ""))})
     text = Token("text", "", 0, content=token.content or str(token.attrs.get("src", "")))
     parts = [link, text, Token("link_close", "a", -1)]
-    renderer = RendererHTML()
+    renderer, plain = RendererHTML(), MarkdownIt().options
     return (
-        renderer.renderToken(parts, 0, {}, {})
-        + renderer.text(parts, 1, {}, {})
-        + renderer.renderToken(parts, 2, {}, {})
+        renderer.renderToken(parts, 0, plain, {})
+        + renderer.text(parts, 1, plain, {})
+        + renderer.renderToken(parts, 2, plain, {})
     )
 
 

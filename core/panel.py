@@ -31,7 +31,7 @@ EVERY_HEADER = "Quotidian-Every"
 def is_htmx(request: HttpRequest) -> bool:
     """Return whether a script asks for a fragment (and not the browser for a page)."""
     details = getattr(request, "htmx", None)
-    return bool(details) and not details.boosted and not details.history_restore_request
+    return details is not None and bool(details) and not details.boosted and not details.history_restore_request
 
 
 def face(view: View) -> View:

@@ -11,6 +11,7 @@ import logging
 import os
 import secrets
 from datetime import datetime
+from functools import partial
 
 from django.conf import settings
 
@@ -112,7 +113,7 @@ class Drain:
             live = Live(work)
             self.live[work.turn.pk] = live
             live.task = asyncio.create_task(call(live))
-            live.task.add_done_callback(lambda task, live=live: self._ended(live, task))
+            live.task.add_done_callback(partial(self._ended, live))
         return len(works)
 
     def _lease_and_start(self) -> list[Work]:
@@ -165,7 +166,7 @@ class Drain:
             if not rows:
                 continue
             try:
-                await self.database(lambda rows=rows: text_flush(rows=rows))
+                await self.database(partial(text_flush, rows=rows))
             except Exception:
                 logger.warning("a flush failed and is tried again", exc_info=True)
                 continue

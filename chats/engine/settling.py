@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 
 from chats.engine.database import AWAY, Database
 from chats.engine.points import reached
@@ -57,7 +58,7 @@ class Settling:
         """Write one ending: again while the database is away, as `internal` when it refuses what the ending holds."""
         for _ in range(TRIES):
             try:
-                await self._database(lambda end=end: _settle([end]))
+                await self._database(partial(_settle, [end]))
             except AWAY:
                 logger.warning("turn %s could not be settled yet", end.turn_id, exc_info=True)
                 await asyncio.sleep(1)

@@ -42,9 +42,7 @@ def leases_recover(*, now: datetime, most: int = 100) -> int:
 def _heal(turn: Turn, now: datetime) -> bool:
     """Look at the evidence and settle in one transaction: a worker that wakes in between changes neither (R40)."""
     with transaction.atomic():
-        dead = Turn.objects.filter(
-            pk=turn.pk, status=TurnStatus.RUNNING, fence=turn.fence, lease_expires_at__lt=now
-        )
+        dead = Turn.objects.filter(pk=turn.pk, status=TurnStatus.RUNNING, fence=turn.fence, lease_expires_at__lt=now)
         held = locked(dead).first()
         return held is not None and bool(turns_settle(ends=[_evidence(held, now)], now=now))
 

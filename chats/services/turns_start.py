@@ -196,15 +196,17 @@ def _store_messages(go: list[Turn], answers: dict, now: datetime) -> tuple[dict[
             )
         )  # fmt: skip
     made = Message.objects.bulk_create(rows)
-    drafts = there | {row.turn_id: row.pk for row in made if row.role == "assistant"}
+    drafts = there | {row.turn_id: row.pk for row in made if row.role == "assistant" and row.turn_id}
     return drafts, {turn.pk: answers[turn.pk].prompt for turn in fresh} | asked
 
 
 def _already_stored(go: list[Turn]) -> tuple[dict[int, int], dict[int, str]]:
     retried = [turn.pk for turn in go if turn.started_at is not None]
     rows = list(Message.objects.filter(turn__in=retried).only("turn", "role", "text")) if retried else []
-    drafts = {row.turn_id: row.pk for row in rows if row.role == "assistant"}
-    return drafts, {row.turn_id: row.text for row in rows if row.role == "user" and row.turn_id in drafts}
+    drafts = {row.turn_id: row.pk for row in rows if row.role == "assistant" and row.turn_id}
+    return drafts, {
+        row.turn_id: row.text for row in rows if row.role == "user" and row.turn_id and row.turn_id in drafts
+    }
 
 
 def _source(turn: Turn) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +10,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from accounts.models import User
-from core.errors import Refusal
+from core.errors import FieldError, Refusal
 from core.human import Reader, say
 from schedules.inputs.form import form_to_body
 from schedules.services.preview import schedule_preview
@@ -33,7 +33,8 @@ def preview_view(*, owner: User, cadence: Mapping[str, Any], zone: str | None, r
         found = schedule_preview(owner=owner, body=body, now=reader.now)
     except Refusal as refusal:
         # A field that is still empty is no mistake yet: saving says so, the preview waits.
-        wrong = [error for error in refusal.fields or [refusal] if error.code != "required"]
+        errors: Sequence[FieldError | Refusal] = refusal.fields or [refusal]
+        wrong = [error for error in errors if error.code != "required"]
         return {"errors": [{"code": error.code, "text": say(error.code, error.params)} for error in wrong]}
     return shown(found, reader, zone or owner.zone)
 

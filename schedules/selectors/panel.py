@@ -128,7 +128,7 @@ def open_runs_of(owner: User, *, schedule_id: int | None = None) -> dict[int, li
     )
     found: dict[int, list[OpenRun]] = defaultdict(list)
     for run in rows:
-        found[run.schedule_id].append(_open_run(run))
+        found[run.schedule_id or 0].append(_open_run(run))
     return dict(found)
 
 
@@ -146,5 +146,5 @@ def _open_run(run: Run) -> OpenRun:
         error_code=turn.error_code if turn else "",
         stopping=bool(turn and turn.stop_requested_at),
         conversation=conversation.public_id if conversation and conversation.deleted_at is None else "",
-        text=run.written or "",
+        text=getattr(run, "written", None) or "",
     )

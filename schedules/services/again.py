@@ -47,7 +47,7 @@ def _held(run: Run) -> Schedule | None:
     if run.schedule is None:
         return None
     turns_hold(run.schedule)
-    held = locked(Schedule.objects.filter(pk=run.schedule_id, deleting_at=None)).first()
+    held = locked(Schedule.objects.filter(pk=run.schedule.pk, deleting_at=None)).first()
     if held is None:
         raise Refusal("not_found")
     return held

@@ -42,8 +42,8 @@ class ScheduleOrigin:
     def started(self, turns: Sequence[Turn], *, now: datetime) -> None:
         """Move the runs to running and show them on their cards."""
         runs = _runs(turns)
-        conversations = {turn.pk: turn.conversation_id for turn in turns}
-        lifecycle.start(runs, conversations={run.pk: conversations[run.turn_id] for run in runs}, now=now)
+        given = {turn.pk: turn.conversation_id for turn in turns}
+        lifecycle.start(runs, conversations={run.pk: given[run.turn_id or 0] or 0 for run in runs}, now=now)
         lifecycle.show_last(runs)
 
     def requeued(self, turns: Sequence[Turn], *, now: datetime) -> None:
@@ -57,7 +57,7 @@ class ScheduleOrigin:
         ids = {run.schedule_id for run in runs if run.schedule_id is not None}
         schedules = {s.pk: s for s in locked(Schedule.objects.filter(pk__in=ids).order_by("pk"))}
         limits = limits_for({run.owner_id for run in runs})
-        done = lifecycle.settle_many([_ending(run, by_turn[run.turn_id]) for run in runs], now=now)
+        done = lifecycle.settle_many([_ending(run, by_turn[run.turn_id or 0]) for run in runs], now=now)
         lifecycle.show_last(done)
         follow(runs=done, schedules=schedules, limits=limits, now=now)
 

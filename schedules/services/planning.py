@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import cast
 
 from schedules import lifecycle
 from schedules.domain.cadence import CadenceError, stored_cadence, zone_of
 from schedules.domain.gate import Decision, Facts, Moment, decide
-from schedules.domain.misfire import Planned, plan_due
+from schedules.domain.misfire import Planned, Policy, plan_due
 from schedules.domain.occurrences import Occurrence
 from schedules.domain.states import RunStatus
 from schedules.models import Schedule
@@ -71,7 +72,7 @@ def _lateness(schedule: Schedule, spread: int, now: datetime) -> list[Planned]:
         now=now,
         spread_seconds=spread,
         grace_seconds=schedule.misfire_grace_seconds,
-        policy=schedule.misfire_policy,
+        policy=cast(Policy, schedule.misfire_policy),
         skip_dates=dates,
         skip_next=marked,
         until=schedule.until,

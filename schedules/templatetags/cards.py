@@ -10,7 +10,7 @@ from django import template
 from django.template.loader import get_template
 from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language
 
 register = template.Library()
@@ -47,9 +47,9 @@ def schedule_card(card: dict[str, Any]) -> SafeString:
     if card.get("keep"):
         return format_html('<article class="card" id="s-{}" data-keep></article>', card["id"])
     key = (get_language(), card["v"])
-    html = _kept.get(key)
-    if html is None:
+    html = _kept.get(key) or SafeString()
+    if not html:
         base, new = reverse("schedules:detail", args=[card["id"]]), reverse("schedules:create")
-        html = get_template("schedules/card.html#card").render({"card": card, "base": base, "new": new})
+        html = mark_safe(get_template("schedules/card.html#card").render({"card": card, "base": base, "new": new}))
         _kept.put(key, html)
     return html

@@ -150,6 +150,13 @@ function notSent(event, name) {
 body.addEventListener("htmx:responseError", (event) => {
   notSent(event, event.detail.xhr.status === 401 ? "signed-out" : "unsent");
 });
+body.addEventListener("htmx:afterRequest", async (event) => {
+  const { elt, xhr } = event.detail;
+  if (xhr.status !== 403 || !elt.matches?.("dialog form") || !xhr.responseText.includes("csrf_failed")) return;
+  // Asking for the form again brings a fresh token, or tells that nobody is signed in any more.
+  const answer = await fetch(elt.action, { headers: { "HX-Request": "true" } });
+  notSent(event, answer.status === 401 ? "signed-out" : "unsent");
+});
 body.addEventListener("htmx:sendError", (event) => notSent(event, "unsent"));
 body.addEventListener("htmx:timeout", (event) => notSent(event, "unsent"));
 

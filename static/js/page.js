@@ -12,7 +12,7 @@ body.addEventListener("htmx:configRequest", (event) => {
   const token = cookie("csrftoken");
   if (!token || event.detail.verb === "get") return;
   event.detail.headers["X-CSRFToken"] = token;
-  if ("csrfmiddlewaretoken" in event.detail.parameters) event.detail.parameters.csrfmiddlewaretoken = token;
+  if (event.detail.parameters.csrfmiddlewaretoken) event.detail.parameters.csrfmiddlewaretoken = token;
 });
 
 body.addEventListener("htmx:beforeSwap", (event) => {

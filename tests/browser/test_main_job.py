@@ -115,7 +115,9 @@ def run_once(page: Page, link: str) -> str:
 
 def first_run(address: str, manage) -> dict:
     """Return the only row of `GET /runs`, asked with a token of the person."""
-    token = manage("create_token", "olivia@example.com", "--scope", "runs:read", "--scope", "conversations:read").strip()
+    token = manage(
+        "create_token", "olivia@example.com", "--scope", "runs:read", "--scope", "conversations:read"
+    ).strip()
     status, body = get(f"{address}/api/v1/runs", token=token)
     assert status == 200, body
     rows = json.loads(body)["results"]

@@ -201,9 +201,7 @@ class TestLanes:
 class TestAtOnce:
     """R24 under real threads: capacity that was counted is capacity that was granted."""
 
-    def test_workers_at_the_same_instant_never_exceed_a_limit_and_never_share_a_turn(
-        self, make_user, queue, settings
-    ):
+    def test_workers_at_the_same_instant_never_exceed_a_limit_and_never_share_a_turn(self, make_user, queue, settings):
         settings.MAX_CONCURRENT_TURNS, settings.MAX_CONCURRENT_PER_OWNER = 13, 3
         for _ in range(6):
             queue(make_user(), 10)

@@ -112,9 +112,7 @@ class TestRetryAfter:
 
     @pytest.mark.parametrize(("wait", "status"), [(86_400, "queued"), (86_401, "failed")])
     def test_it_is_honoured_up_to_24_hours(self, alice, wait, status):
-        run = queued_run(
-            alice, cadence={"kind": "monthly", "day": 1, "time": "08:00"}, retry_window_seconds=86_400
-        )
+        run = queued_run(alice, cadence={"kind": "monthly", "day": 1, "time": "08:00"}, retry_window_seconds=86_400)
         [work] = begin()
         settle(failed(work, "rate_limited", retry_after=wait))
         run.refresh_from_db()

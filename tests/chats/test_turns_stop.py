@@ -41,7 +41,11 @@ def test_a_running_turn_is_asked_and_keeps_the_first_reason(alice):
     [work] = begin()
     assert stop(work.turn.pk) is True
     before = row(work.turn)
-    assert (before["status"], before["stop_requested_at"], before["stop_reason"]) == ("running", NOW, "stopped_by_owner")
+    assert (before["status"], before["stop_requested_at"], before["stop_reason"]) == (
+        "running",
+        NOW,
+        "stopped_by_owner",
+    )
     assert turn_stop(turn_id=work.turn.pk, reason="replaced", now=NOW + MINUTE) is True
     assert row(work.turn) == before
 

@@ -58,7 +58,6 @@ def sources(tmp_path, settings, monkeypatch):
     settings.STATIC_ROOT.mkdir()
     collected: list[str] = []
     monkeypatch.setattr(staticfiles, "call_command", lambda name, **options: collected.append(name))
-    staticfiles.get_finders.cache_clear() if hasattr(staticfiles.get_finders, "cache_clear") else None
     return folder, collected
 
 

@@ -92,7 +92,12 @@ def test_a_setting_is_said_in_its_largest_whole_unit(seconds: int, said: str):
 
 
 def test_money_has_the_places_it_needs():
-    assert [money(Decimal(amount)) for amount in ("0", "12.5", "0.011", "0.000004")] == ["", "12.50", "0.011", "0.000004"]
+    assert [money(Decimal(amount)) for amount in ("0", "12.5", "0.011", "0.000004")] == [
+        "",
+        "12.50",
+        "0.011",
+        "0.000004",
+    ]
 
 
 def test_a_code_is_said_with_its_parameters_and_an_unknown_one_as_it_is():

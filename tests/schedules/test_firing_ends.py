@@ -96,9 +96,7 @@ class TestOnce:
 
     @pytest.mark.parametrize("case", ["ran", "missed", "refused", "skipped"])
     def test_it_is_completed_as_soon_as_its_occurrence_has_a_row_whatever_that_says(self, alice, case, limit):
-        schedule = due_schedule(
-            alice, cadence=self.ONCE, skip_dates=["2026-06-01"] if case == "skipped" else []
-        )
+        schedule = due_schedule(alice, cadence=self.ONCE, skip_dates=["2026-06-01"] if case == "skipped" else [])
         if case == "refused":
             limit(alice, enabled=False)
         late = NOW + DAY if case == "missed" else NOW

@@ -98,10 +98,21 @@ def test_the_theme_is_the_persons_own_and_written_on_the_page(alice: Any):
 
 def test_settings_are_kept_and_a_wrong_one_stands_at_its_field(alice: Any):
     client = signed_in(alice)
-    typed = {"display_name": "Alice B.", "zone": "America/New_York", "clock": "12", "first_weekday": "6", "theme": "light"}
+    typed = {
+        "display_name": "Alice B.",
+        "zone": "America/New_York",
+        "clock": "12",
+        "first_weekday": "6",
+        "theme": "light",
+    }
     client.post("/settings/", typed)
     alice.refresh_from_db()
-    assert (alice.display_name, alice.zone, alice.clock, alice.first_weekday) == ("Alice B.", "America/New_York", "12", 6)
+    assert (alice.display_name, alice.zone, alice.clock, alice.first_weekday) == (
+        "Alice B.",
+        "America/New_York",
+        "12",
+        6,
+    )
     response = client.post("/settings/", typed | {"zone": "Nowhere/Zone", "display_name": "Kept"})
     assert 'id="zone-e" data-code="zone_unknown"' in response.content.decode()
     assert 'value="Kept"' in response.content.decode()

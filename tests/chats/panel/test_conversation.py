@@ -24,7 +24,9 @@ def thread(alice: Any, make_conversation: Any, make_turn: Any, make_agent: Any, 
     WorkerHost.objects.create(name="host", hostname="host", started_at=moment, clock_at=moment)
 
     def made(text: str, *, state: str = "complete", source: dict[str, str] | None = None, **turn_fields: Any) -> Any:
-        conversation = make_conversation(owner=alice, title="Briefing · 2026-06-01 08:00", origin="schedule", now=moment)
+        conversation = make_conversation(
+            owner=alice, title="Briefing · 2026-06-01 08:00", origin="schedule", now=moment
+        )
         fields = {"status": "completed", "settled_at": moment, **turn_fields}
         turn = make_turn(
             owner=alice, agent=make_agent(), origin="schedule", conversation=conversation, now=moment, **fields

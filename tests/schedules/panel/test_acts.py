@@ -35,7 +35,7 @@ def test_pause_by_script_answers_a_toast_and_an_event(alice, make, ticking):
     assert response.status_code == 200
     assert response["HX-Reswap"] == "none"
     assert "changed" in json.loads(response["HX-Trigger"])
-    assert 'id="toast" hx-swap-oob="innerHTML"' in response.content.decode()
+    assert 'id="toast" hx-swap-oob="true"' in response.content.decode()
     assert f'hx-post="/schedules/{schedule.public_id}/resume"' in response.content.decode()
 
 

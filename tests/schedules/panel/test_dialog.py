@@ -89,7 +89,8 @@ def test_what_concerns_the_whole_act_is_said_above_the_fields(alice, filled, mom
 
 
 @pytest.mark.parametrize(
-    ("start", "kind", "time"), [("briefing", "weekdays", "08:00"), ("look-back", "weekly", "16:00"), ("word", "daily", "18:00")]
+    ("start", "kind", "time"),
+    [("briefing", "weekdays", "08:00"), ("look-back", "weekly", "16:00"), ("word", "daily", "18:00")],
 )
 def test_each_template_can_be_saved_as_it_is(alice, filled, start, kind, time):
     page = signed_in(alice).get("/schedules/new", {"start": start}).content.decode()
@@ -192,7 +193,9 @@ def test_a_copy_begins_with_everything_but_the_name_and_is_a_schedule_of_its_own
 
 def test_the_page_shows_what_the_one_serializer_reads(alice, make, ticking):
     """One form for API and page: every field of the stored schedule is in the page as the inputs room says it."""
-    schedule = make("Briefing", cadence={"kind": "interval", "every": 3, "unit": "hours", "anchor": "2026-06-01T08:00:00Z"})
+    schedule = make(
+        "Briefing", cadence={"kind": "interval", "every": 3, "unit": "hours", "anchor": "2026-06-01T08:00:00Z"}
+    )
     page = signed_in(alice).get(f"/schedules/{schedule.public_id}/edit").content.decode()
     shown, stored = PageForm(page, "schedule-form").posted, posted(body_to_form(schedule))
     filled = {name: stored.getlist(name) for name in stored if any(stored.getlist(name))}

@@ -29,7 +29,9 @@ def test_the_page_says_the_cadence_the_next_ten_and_the_settings(alice, make, ti
 
 
 def test_nothing_is_promised_while_it_is_not_on(alice, make, moment, ticking):
-    assert "Nothing comes while it is not on." in detail(alice, make("Rests", armed=False, enabled=False, paused_at=moment))
+    assert "Nothing comes while it is not on." in detail(
+        alice, make("Rests", armed=False, enabled=False, paused_at=moment)
+    )
 
 
 @pytest.mark.parametrize(
@@ -46,7 +48,9 @@ def test_nothing_is_promised_while_it_is_not_on(alice, make, moment, ticking):
         ("cancelled", "edited", {}, "Cancelled. You edited the schedule before it started."),
     ],
 )
-def test_every_outcome_is_a_sentence_with_its_reason(alice, make, make_run, moment, status, reason, params, said, ticking):
+def test_every_outcome_is_a_sentence_with_its_reason(
+    alice, make, make_run, moment, status, reason, params, said, ticking
+):
     """Success is quiet, everything else has a reason."""
     schedule = make("Briefing")
     run = make_run(

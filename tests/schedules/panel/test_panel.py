@@ -104,7 +104,10 @@ def test_a_blocked_card_says_why_and_offers_the_one_act_that_mends_it(alice, mak
     schedule = make("Digest", armed=False, blocked_reason=reason)
     card = card_of(opened(alice), schedule.public_id)
     assert f'data-code="{reason}"' in card
-    assert f'href="/schedules/{schedule.public_id}/{act}"' in card or f'hx-post="/schedules/{schedule.public_id}/{act}"' in card
+    assert (
+        f'href="/schedules/{schedule.public_id}/{act}"' in card
+        or f'hx-post="/schedules/{schedule.public_id}/{act}"' in card
+    )
     assert 'aria-checked="false"' in card
 
 
@@ -184,9 +187,7 @@ def test_the_global_stop_is_said_with_its_reason_and_holds_the_next_run(alice, o
 
 
 def test_a_silent_clock_is_said_on_every_page(alice, make, moment):
-    WorkerHost.objects.create(
-        name="host", hostname="host", started_at=moment, clock_at=moment - timedelta(seconds=31)
-    )
+    WorkerHost.objects.create(name="host", hostname="host", started_at=moment, clock_at=moment - timedelta(seconds=31))
     for address in ("/panel/", "/runs/", "/c/", "/projects/", "/settings/"):
         assert 'data-code="clock_silent"' in signed_in(alice).get(address).content.decode(), address
     WorkerHost.objects.update(clock_at=moment)
@@ -195,7 +196,7 @@ def test_a_silent_clock_is_said_on_every_page(alice, make, moment):
 
 def test_a_name_that_looks_like_markup_is_text(alice, make, ticking):
     """quality.md, Security: text"""
-    schedule = make('<img src=x onerror=alert(1)>"\'')
+    schedule = make("<img src=x onerror=alert(1)>\"'")
     card = card_of(opened(alice), schedule.public_id)
     assert "<img" not in card
     assert "&lt;img src=x onerror=alert(1)&gt;" in card
