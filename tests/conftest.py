@@ -8,9 +8,33 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+import hypothesis
 import pytest
 
 from tests import factories
+
+hypothesis.settings.register_profile("searching", deadline=None, print_blob=True)
+hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("repeatable" if os.environ.get("CI") else "searching")
+
+_elsewhere = pytest.StashKey[list[str]]()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests marked `postgres` exist on PostgreSQL only: elsewhere they are neither skipped nor deselected.
+
+    `bin/test` checks that each of them ran in the part for PostgreSQL.
+    """
+    from django.conf import settings
+
+    if not settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
+        config.stash[_elsewhere] = [item.nodeid for item in items if item.get_closest_marker("postgres")]
+        items[:] = [item for item in items if not item.get_closest_marker("postgres")]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for name in config.stash.get(_elsewhere, []):
+        terminalreporter.write_line(f"on PostgreSQL only: {name}")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

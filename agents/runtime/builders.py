@@ -24,7 +24,8 @@ LOCAL_TEMPERATURE = 0.2
 LOCAL_MAX_OUTPUT = 160
 _LOCAL_SAMPLING = {"top_p": 0.9, "min_p": 0.05, "repeat_penalty": 1.1}
 
-_DEMO_PAUSE = 0.02
+_DEMO_PAUSE = 0.7
+"""Seconds between two sentences: long enough to see on the card how a running answer looks."""
 
 
 _LIBRARIES = {

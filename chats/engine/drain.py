@@ -94,13 +94,19 @@ class Drain:
         """Hint a successor once, and say whether it leases by now or this process has to be over soon (R26)."""
         if not self.live:
             return True
-        if self.period_over_at is None:
-            self.period_over_at = clock.now()
-            await self.database(hint_drain)
         if age > settings.QUEUE_TIMEOUT_SECONDS - settings.MAX_DEADLINE_SECONDS - 60:
             return True
-        since = self.period_over_at
-        return await self.database(lambda: successor_leases(host=self.host, worker=self.worker, since=since))
+        try:
+            return await self.database(self._handed_over)
+        except Exception:
+            logger.warning("whether a successor leases could not be read", exc_info=True)
+            return False
+
+    def _handed_over(self) -> bool:
+        if self.period_over_at is None:
+            self.period_over_at = clock.now()
+            hint_drain()
+        return successor_leases(host=self.host, worker=self.worker, since=self.period_over_at)
 
     async def _take(self) -> int:
         try:

@@ -13,9 +13,12 @@ from django.utils.translation import gettext_lazy, ngettext
 from accounts.models import User
 from accounts.selectors.limits import limits_of
 from accounts.selectors.permissions import may
+from agents.models import ProviderKind
+from agents.selectors import usable_agents
 from core.human import Reader, version
 from schedules.outputs.cards import GROUPS, View, card_view
 from schedules.outputs.dayline import dayline_view
+from schedules.outputs.words import model_label
 from schedules.selectors.lists import recent_outcomes, schedules_of
 from schedules.selectors.panel import Standing, carded, open_runs_of, panel_rows, standing
 
@@ -87,6 +90,7 @@ def panel_view(*, owner: User, reader: Reader, show: str = "all", q: str = "") -
         "empty": None if shown else _empty(cards, show, q.strip()),
         "waiting": sum(GROUPS[card["state"]] == "needs" for card in cards),
         "banner": banner_view(state, reader),
+        "stand_in": _stand_in(owner, cards),
         "templates": TEMPLATES,
     }
     return view | {"version": version(view), "every": seconds_to_next_look(cards, reader.now)}
@@ -154,6 +158,21 @@ def _empty(cards: list[View], show: str, q: str) -> View:
         return {"kind": "none", "title": _("No schedule matches “%(q)s”") % {"q": q}, "text": ""}
     may_run = ngettext("Your schedule is in another list.", "All %(n)s schedules are in other lists.", len(cards))
     return {"kind": "none", "title": str(_NOTHING[show]), "text": may_run % {"n": len(cards)}}
+
+
+def _stand_in(owner: User, cards: list[View]) -> View | None:
+    """Say that nothing but the demo or the small local model answers, until somebody adds a provider."""
+    if cards:
+        labels = {card["what"]["label"] for card in cards}
+    else:
+        kinds = usable_agents(owner).values_list("model__provider__kind", flat=True)
+        labels = {model_label(kind) for kind in kinds}
+    if not labels or "" in labels:
+        return None
+    if model_label(ProviderKind.LOCAL) in labels:
+        fact = _("Answers come from the small built-in model.")
+        return {"fact": fact, "rest": _("Fine for a first look; short of knowledge.")}
+    return {"fact": _("Answers come from the demo."), "rest": _("No model is asked: it only shows how a run looks.")}
 
 
 def seconds_to_next_look(cards: list[View], now: datetime) -> float:

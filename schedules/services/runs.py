@@ -17,7 +17,7 @@ from core.errors import Refusal
 from core.ids import new_id
 from schedules import lifecycle
 from schedules.domain.gate import Decision
-from schedules.domain.states import UNFINISHED, RunKind, RunStatus
+from schedules.domain.states import NEVER_RAN, UNFINISHED, RunKind, RunStatus
 from schedules.models import Run, Schedule
 from schedules.selectors.facts import destination_of, shared_for
 from schedules.services.gating import manual_decision
@@ -32,8 +32,8 @@ def run_now(
 
     Never moves `next_run_at`, works on a paused, blocked or completed schedule (R7). What the gate refuses or skips
     leaves a row that neither counts nor blocks and raises Refusal with the reason as code; a wait raises Refusal
-    `stopped_by_operator` and leaves nothing. Raises Refusal `permission_denied` without `create_schedules`, and
-    `already_running` with `run` under the overlap rule `skip`.
+    `stopped_by_operator` and leaves nothing. Raises Refusal `permission_denied` without `create_schedules`,
+    `not_found` for a schedule that is being deleted, and `already_running` with `run` under the overlap rule `skip`.
     """
     if not may(actor, "create_schedules"):
         raise Refusal("permission_denied")
@@ -43,9 +43,11 @@ def run_now(
     row_key = f"{kind}:{schedule.public_id}:{key or new_id('key')}"
     with transaction.atomic():
         turns_hold(schedule)
-        held = locked(Schedule.objects.filter(pk=schedule.pk).select_related("agent")).get()
+        held = locked(Schedule.objects.filter(pk=schedule.pk, deleting_at=None).select_related("agent")).first()
+        if held is None:
+            raise Refusal("not_found")
         if again := Run.objects.filter(owner_id=held.owner_id, idempotency_key=row_key).first():
-            run, decision = again, None
+            run, decision = again, _answered(again)
         else:
             run, decision = _open(held, kind, row_key, now)
     if decision is not None:
@@ -55,9 +57,17 @@ def run_now(
     return run
 
 
+def _answered(run: Run) -> Decision | None:
+    """Return what the first request under this key was told: a refusal is repeated, a run is returned."""
+    refused = run.status in NEVER_RAN and run.turn_id is None
+    return Decision(run.status, run.reason, run.reason_params) if refused else None
+
+
 def _open(schedule: Schedule, kind: str, key: str, now: datetime) -> tuple[Run, Decision | None]:
     shared = shared_for([schedule])
     decision = manual_decision(schedule, kind=kind)
+    if decision.verdict == "wait":  # it came up meanwhile
+        raise Refusal(decision.reason, retry_after=60, **decision.params)
     columns: dict[str, Any] = {
         "kind": kind,
         "scheduled_for": now,

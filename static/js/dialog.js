@@ -138,8 +138,7 @@ body.addEventListener("htmx:afterSwap", (event) => {
 });
 
 // A lost session or connection takes nothing away: a sentence in place, the text stays.
-function notSent(event, name) {
-  const form = event.detail.elt;
+function notSent(form, name) {
   if (!form.matches?.("dialog form")) return;
   const notice = form.querySelector(`[data-${name}]`);
   if (!notice) return;
@@ -148,17 +147,17 @@ function notSent(event, name) {
   keepDraft(sheet());
 }
 body.addEventListener("htmx:responseError", (event) => {
-  notSent(event, event.detail.xhr.status === 401 ? "signed-out" : "unsent");
+  notSent(event.detail.elt, event.detail.xhr.status === 401 ? "signed-out" : "unsent");
 });
 body.addEventListener("htmx:afterRequest", async (event) => {
   const { elt, xhr } = event.detail;
   if (xhr.status !== 403 || !elt.matches?.("dialog form") || !xhr.responseText.includes("csrf_failed")) return;
   // Asking for the form again brings a fresh token, or tells that nobody is signed in any more.
   const answer = await fetch(elt.action, { headers: { "HX-Request": "true" } });
-  notSent(event, answer.status === 401 ? "signed-out" : "unsent");
+  notSent(elt, answer.status === 401 ? "signed-out" : "unsent");
 });
-body.addEventListener("htmx:sendError", (event) => notSent(event, "unsent"));
-body.addEventListener("htmx:timeout", (event) => notSent(event, "unsent"));
+body.addEventListener("htmx:sendError", (event) => notSent(event.detail.elt, "unsent"));
+body.addEventListener("htmx:timeout", (event) => notSent(event.detail.elt, "unsent"));
 
 body.addEventListener("saved", () => {
   const dialog = sheet();

@@ -16,11 +16,7 @@ from tests.support.engine import (
     SECOND,
     begin,
     claim,
-    due_schedule,
-    ended,
     failed,
-    fire,
-    ledger,
     queued_run,
     row,
     settle,
@@ -266,47 +262,3 @@ def test_a_second_opening_message_of_a_turn_is_refused_by_the_database(alice):
         Message.objects.create(
             conversation=work.turn.conversation, turn=work.turn, sequence=9, role="user", text="again", created_at=NOW
         )
-
-
-class TestPrompt:
-    """What a prompt may ask for, resolved for the occurrence in the schedule's zone (B84)."""
-
-    def test_a_late_run_says_the_date_of_its_slot(self, alice):
-        at = NOW.replace(month=4, day=15, hour=20, minute=30)
-        queued_run(
-            alice, cadence={"kind": "daily", "time": "05:30"}, zone="Asia/Tokyo", at=at,
-            prompt="{{weekday}} {{date}} {{time}} {{unknown}}",
-        )  # fmt: skip
-        [work] = begin(at + 20 * MINUTE)
-        assert work.prompt == "Thursday 2026-04-16 05:30 {{unknown}}"
-        assert Run.objects.get().prompt == "{{weekday}} {{date}} {{time}} {{unknown}}"
-
-    def test_the_last_run_and_its_answer(self, alice):
-        schedule = due_schedule(alice, prompt="{{last_run}} / {{last_answer}}")
-        fire()
-        [first] = begin()
-        assert first.prompt == "never / "
-        settle(ended(first, text="It rains."))
-        fire(NOW + HOUR)
-        [second] = begin(NOW + HOUR)
-        assert second.prompt == "Mon 1 June 2026, 08:00 / It rains."
-        assert [entry[0] for entry in ledger(schedule)] == ["succeeded", "running"]
-
-    def test_a_run_without_a_schedule_hears_nothing_of_other_peoples(self, alice, bob, make_run, make_turn):
-        """Object access: runs that were tried once have no schedule in common."""
-        answers = []
-        for owner, prompt in ((bob, "Tell me a secret."), (alice, "{{last_run}} / {{last_answer}}")):
-            turn = make_turn(owner=owner, origin="schedule")
-            make_run(owner=owner, agent=turn.agent, turn=turn, kind="trial", status="queued", prompt=prompt,
-                     scheduled_for=NOW + len(answers) * MINUTE)  # fmt: skip
-            [work] = begin(NOW + HOUR)
-            answers.append(work.prompt)
-            settle(ended(work, text="Bob's secret."))
-        assert answers[1] == "never / "
-
-
-def test_a_name_that_fills_its_column_still_makes_a_title(alice):
-    """B83."""
-    queued_run(alice, name="é" * 1000)
-    [work] = begin()
-    assert work.turn.conversation.title.endswith("… · 2026-06-01 08:00")

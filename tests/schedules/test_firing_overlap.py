@@ -1,13 +1,18 @@
 """A new occurrence while the run before is unfinished: skip, queue one, replace, allow (runs.md, Overlap policy)."""
 
+import threading
+
 import pytest
 
 from schedules.models import Run, Schedule
+from schedules.services.firing import fire_due
+from schedules.services.origin import ScheduleOrigin
 from tests.support.engine import (
     HOUR,
     MINUTE,
     NOW,
     SECOND,
+    at_once,
     begin,
     claim,
     due_schedule,
@@ -130,6 +135,33 @@ class TestReplace:
         make_run(schedule=schedule, kind="manual", status="queued", scheduled_for=NOW + MINUTE, turn=turn)
         fire(NEXT)
         assert [row[0] for row in ledger(schedule)] == ["cancelled", "cancelled", "queued"]
+
+    @pytest.mark.django_db(transaction=True)
+    def test_a_fire_that_meets_a_settle_waits_for_it_without_a_deadlock(self, fired, monkeypatch):
+        """Lock order: a settle holds the turn and wants the schedule, the clock holds the schedule and wants the turn."""
+        schedule = fired("replace")
+        [work] = begin()
+        held, looked = threading.Event(), threading.Event()
+        real = ScheduleOrigin.settled
+
+        def settled(self, turns, *, now):
+            held.set()
+            looked.wait(1)
+            real(self, turns, now=now)
+
+        monkeypatch.setattr(ScheduleOrigin, "settled", settled)
+
+        def clock():
+            held.wait(10)
+            first = fire_due(now=NEXT)
+            looked.set()
+            return first
+
+        fired_first, settled_ids = at_once([clock, lambda: settle(ended(work), now=NEXT)])
+        fire(NEXT)
+        assert settled_ids == {work.turn.pk}
+        assert fired_first.held is False
+        assert ledger(schedule) == [("succeeded", "", NOW), ("queued", "", NEXT)]
 
     def test_a_refused_occurrence_stops_nothing(self, fired, alice):
         """R16: only a run that is opened makes room."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from django.db import connection, connections
 
-from accounts.models import User
-from chats.models import Turn
+from accounts.models import Notice, User
+from chats.models import Conversation, Message, Turn, TurnAttempt
 from chats.services.turns_claim import turns_claim
 from chats.services.turns_settle import Ended, turns_settle
 from chats.services.turns_start import Work, turns_dispatch, turns_start
@@ -89,6 +89,12 @@ def settle(*ends: Ended, now: datetime = NOW) -> set[int]:
 def row(thing: Any) -> dict[str, Any]:
     """Return the stored row of `thing`, column by column."""
     return type(thing).objects.filter(pk=thing.pk).values().get()
+
+
+def everything() -> dict[str, list[dict[str, Any]]]:
+    """Return every row that the end of a turn may touch."""
+    tables = (Turn, TurnAttempt, Message, Conversation, Run, Schedule, Notice)
+    return {model.__name__: list(model.objects.order_by("pk").values()) for model in tables}  # type: ignore[attr-defined]
 
 
 def at_once(acts: Sequence[Callable[[], Any]], *, seconds: float = 20) -> list[Any]:

@@ -62,7 +62,8 @@ def panel(page: Page, live_server: Any, alice: Any, moment: Any) -> Iterator[Pag
     said: list[str] = []
 
     def listen(message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning") and "Failed to load resource" not in message.text:
+        expected = message.text.startswith(("Failed to load resource", "htmx:sendError", "htmx:afterRequest"))
+        if message.type in ("error", "warning") and not expected:
             said.append(message.text)
 
     page.on("console", listen)

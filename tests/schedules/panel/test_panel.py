@@ -152,6 +152,18 @@ def test_an_agent_without_a_provider_somebody_added_is_labelled(
     assert label in words(card)
 
 
+def test_a_stand_in_for_a_model_is_said_until_a_real_one_answers(
+    alice, make, make_agent, make_model, make_provider, ticking
+):
+    """agents: a banner says how to add a real one."""
+    local = make_agent(model=make_model(provider=make_provider(kind="local")))
+    assert "Answers come from the small built-in model." in words(opened(alice))
+    make("Words", agent=local)
+    assert "Answers come from the small built-in model." in words(opened(alice))
+    make("Briefing")
+    assert "small built-in model" not in words(opened(alice))
+
+
 def test_nothing_yet_is_an_invitation_with_three_templates(alice, ticking):
     page = opened(alice)
     assert "Nothing is scheduled yet" in page

@@ -1,0 +1,76 @@
+"""The command that keeps a clock and a cluster alive: whom it takes for stuck (R31, C15)."""
+
+import pytest
+
+from chats.models import WorkerHost
+from config.worker import supervisor as module
+from config.worker.supervisor import Supervisor
+from tests.support.engine import DAY, NOW, SECOND
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def watch(monkeypatch):
+    """A supervisor whose children have run for an hour; `watch(seconds)` lets time pass and looks."""
+
+    class Watch:
+        def __init__(self):
+            self.wall, self.at = NOW, 10_000.0
+            monkeypatch.setattr(module.clock, "now", lambda: self.wall)
+            monkeypatch.setattr(module.clock, "monotonic", lambda: self.at)
+            self.supervisor = Supervisor(processes=1, with_clock=True)
+            WorkerHost.objects.create(name=self.supervisor.host, hostname="host", started_at=NOW)
+
+        def __call__(self, seconds=1, *, ticked=True, drained=False, jump=0 * SECOND):
+            self.at += seconds
+            self.wall += seconds * SECOND + jump
+            columns = {"clock_at": self.wall} if ticked else {}
+            WorkerHost.objects.update(**columns, **({"drain_at": self.wall} if drained else {}))
+            return [child.name for child in self.supervisor._silent()]
+
+    return Watch()
+
+
+def test_children_that_move_are_left_alone(watch):
+    assert [watch() for _ in range(40)] == [[]] * 40
+
+
+def test_a_clock_that_does_not_tick_for_20_s_is_stuck(watch):
+    watch()
+    assert watch(20, ticked=False) == []
+    assert watch(1, ticked=False) == ["clock"]
+
+
+def test_a_wall_clock_that_jumps_makes_nobody_stuck(watch, alice, make_turn):
+    """C15: two days ahead, a clock that lives and a queue of an instant look two days old."""
+    watch(drained=True)
+    make_turn(owner=alice)
+    assert watch(ticked=False, jump=2 * DAY) == []
+    assert watch(drained=True) == []
+    assert watch(ticked=False, jump=-2 * DAY) == []
+
+
+def test_work_that_waits_while_no_drain_lives_for_10_s_means_a_stuck_cluster(watch, alice, make_turn):
+    """R31: a worker was killed while it held the queue's lock."""
+    watch(drained=True)
+    make_turn(owner=alice, queued_at=NOW - SECOND, not_before=NOW - SECOND)
+    watch()
+    assert watch(9) == []
+    assert watch(2) == ["cluster"]
+
+
+def test_a_drain_that_lives_is_not_stuck_however_long_something_waits_for_capacity(watch, alice, make_turn):
+    make_turn(owner=alice, queued_at=NOW - DAY, not_before=NOW - DAY)
+    assert [watch(5, drained=True) for _ in range(10)] == [[]] * 10
+
+
+def test_no_drain_is_needed_while_nothing_waits(watch):
+    watch(drained=True)
+    assert watch(3600) == []
+
+
+def test_a_child_that_has_just_started_has_time_to_show_itself(watch):
+    watch()
+    watch.supervisor.clock.since = watch.at + 100
+    assert watch(100, ticked=False) == []
