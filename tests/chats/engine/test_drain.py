@@ -121,7 +121,8 @@ def test_a_turn_past_its_deadline_times_out_and_keeps_its_text(ask, drained):
     run = ask("[[stall-3]] What is new?", deadline_seconds=1)
     drained()
     assert outcome(run) == ("timed_out", "deadline")
-    assert written(run) == answer_text(run.prompt, 3)
+    assert written(run)
+    assert answer_text(run.prompt, 3).startswith(written(run))
     assert not Turn.objects.filter(status="running").exists()
 
 

@@ -51,7 +51,7 @@ def test_a_turn_that_has_not_ended_has_no_outcome(status):
             "refused",
             "owner_inactive feature_disabled permission_revoked cadence_invalid cadence_below_floor zone_unknown"
             " agent_deleted agent_forbidden agent_disabled project_required project_deleted conversation_gone goal_held"
-            " tools_need_sign_in tools_misconfigured model_unavailable internal",
+            " model_unavailable internal",
         ),
     ],
 )
