@@ -80,7 +80,7 @@ class ApiTokenManager(AuthTokenManager):
 
 
 class ApiToken(AbstractAuthToken):
-    """A named token, hashed at rest (knox), shown once. `scopes` hold what it may do; `fire:<schedule>` is one act."""
+    """A named token, hashed at rest (knox), shown once. `scopes` hold what it may do."""
 
     public_id = models.CharField(max_length=40, unique=True, default=_token_id, editable=False)
     name = models.CharField(max_length=100)

@@ -124,6 +124,7 @@ class Turn(models.Model):
             models.Index(
                 fields=["lane", "owner", "queued_at"], condition=Q(status=TurnStatus.QUEUED), name="turn_queued"
             ),
+            models.Index(fields=["not_before"], condition=Q(status=TurnStatus.QUEUED), name="turn_waiting"),
             models.Index(
                 fields=["owner", "lease_expires_at"], condition=Q(status=TurnStatus.RUNNING), name="turn_running"
             ),

@@ -89,6 +89,7 @@ CATALOGUE: dict[str, Entry] = _table(
     _input("scope_unknown", "There is no scope called {scope}."),
     _input("limit_unknown", "There is no limit called {name}."),
     _input("filter_unknown", "There is no filter called {name}."),
+    _input("not_offered", "This is not offered here yet; leave it out."),
     # Who may.
     _policy("not_signed_in", 401, "Sign in, or send a token."),
     _policy("token_invalid", 401, "This token is not known, or its time is over."),

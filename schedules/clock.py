@@ -17,6 +17,7 @@ from core.processes import alive
 from schedules.domain.jumps import JumpGuard
 from schedules.services.firing import due_left, fire_due
 from schedules.services.reconcile import marks_put_back, reconcile
+from schedules.services.upkeep import zones_refresh
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +33,7 @@ class Clock:
         self.host = host
         self.guard = JumpGuard()
         self.over = threading.Event()
+        self._stale_zones = True  # until a look finds none: the data changes with the installation only
         self._reconciled = 0.0
         self._marks_ahead = False
 
@@ -64,6 +66,7 @@ class Clock:
             self._reconciled = clock.monotonic()
             leases_of_dead(host=self.host, alive=alive, now=now)
             reconcile(now=now)
+            self._stale_zones = self._stale_zones and zones_refresh() > 0
             if drains_needed(now, older_than=0.0):  # R22: a hint that was lost is given again
                 hint_drain()
         return queued

@@ -189,6 +189,9 @@ class Run(models.Model):
             models.Index(fields=["owner", "-scheduled_for", "-id"], name="run_owner_newest"),
             models.Index(fields=["schedule", "-scheduled_for", "-id"], name="run_schedule_newest"),
             models.Index(fields=["schedule"], condition=Q(settled_at__isnull=True), name="run_open"),
+            models.Index(
+                fields=["owner", "scheduled_for"], condition=Q(settled_at__isnull=True), name="run_open_of_owner"
+            ),
             models.Index(fields=["-scheduled_for", "-id"], name="run_newest"),
             models.Index(
                 fields=["id"],

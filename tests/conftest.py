@@ -33,6 +33,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Name what exists elsewhere only, and the database that a part ran on (also when workers ran it)."""
+    for report in terminalreporter.getreports("passed"):
+        for key, value in getattr(report, "user_properties", []):
+            if key == "database":
+                terminalreporter.write_line(f"database of this part: {value}")
     for name in config.stash.get(_elsewhere, []):
         terminalreporter.write_line(f"on PostgreSQL only: {name}")
 

@@ -31,5 +31,5 @@ def test_what_is_marked_for_postgresql_is_collected_there_only(engine, kept, set
     conftest.pytest_collection_modifyitems(config, items)
     assert [item.nodeid for item in items] == kept
     lines: list[str] = []
-    conftest.pytest_terminal_summary(SimpleNamespace(write_line=lines.append), config)
+    conftest.pytest_terminal_summary(SimpleNamespace(write_line=lines.append, getreports=lambda outcome: []), config)
     assert lines == ([] if engine == "postgresql" else ["on PostgreSQL only: there"])

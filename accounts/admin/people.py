@@ -21,7 +21,7 @@ from unfold.decorators import display
 from unfold.widgets import UnfoldAdminPasswordWidget
 
 from accounts.models import User
-from accounts.services.access import SWITCHES, access_set, password_set
+from accounts.services.access import SWITCHES, access_set, may_set_password, password_set
 from accounts.services.users import profile_edit, user_create
 from core.admin import OperatorAdmin, OperatorForm, link, stamp
 from core.admin.paging import NextChangeList
@@ -124,6 +124,16 @@ class UserAdmin(OperatorAdmin):
         if db_field.name == "user_permissions":
             kwargs["queryset"] = product_permissions()
         return super().formfield_for_manytomany(db_field, request, **kwargs)
+
+    def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
+        """Leave out the password of a fellow operator, which only those set who hold all rights."""
+        shown = super().get_fieldsets(request, obj)
+        if obj is None or may_set_password(_operator(request), obj):
+            return shown
+        return [
+            (title, options | {"fields": tuple(name for name in options["fields"] if name != "new_password")})
+            for title, options in shown
+        ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
         """Rights are given by those who hold all of them; an e-mail is what an account is."""

@@ -17,8 +17,16 @@ _FIRE = re.compile(r"fire:[a-z0-9_]{1,40}")
 
 
 def known(scope: str) -> bool:
-    """Return whether `scope` exists: one of the fixed ones, or `fire:<schedule>`, which starts that one schedule."""
-    return scope in SCOPES or bool(_FIRE.fullmatch(scope))
+    """Return whether a token may be made with `scope`: one that some act honours."""
+    return scope in SCOPES
+
+
+def fire_scope(scope: str) -> bool:
+    """Return whether `scope` has the form `fire:<schedule>`, which is to start that one schedule.
+
+    Reserved: no act honours it yet, so no token is made with it (`known`); one that holds it reads nothing.
+    """
+    return bool(_FIRE.fullmatch(scope))
 
 
 def fires_only(scopes: Iterable[str]) -> bool:

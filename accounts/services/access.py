@@ -49,11 +49,21 @@ def access_set(
     return user
 
 
+def may_set_password(actor: User, user: User) -> bool:
+    """Return whether `actor` may give `user` a password: who holds all rights may, others not for a fellow operator.
+
+    A password is all it takes to act with the rights of its owner.
+    """
+    return actor.is_superuser or actor.pk == user.pk or not (user.is_staff or user.is_superuser)
+
+
 def password_set(*, user: User, password: str, actor: User | None = None, now: datetime) -> User:
     """Give `user` another password; every session that was signed in with the old one ends.
 
-    Raises Refusal `password_weak` at `password`.
+    Raises Refusal `password_weak` at `password`, `permission_denied` for an `actor` who may not (`may_set_password`).
     """
+    if actor is not None and not may_set_password(actor, user):
+        raise Refusal("permission_denied")
     try:
         validate_password(password, user)
     except ValidationError as error:

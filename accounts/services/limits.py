@@ -97,8 +97,9 @@ def _refused(scope: str, name: str, value: Any) -> FieldError | None:
 
 
 def _refused_spend(value: Any) -> FieldError | None:
-    if not isinstance(value, Decimal) or not value.is_finite() or value.quantize(Decimal("0.01")) != value:
-        return FieldError("monthly_spend", "wrong_type", {"expected": "an amount with two decimals at most"})
-    if not 0 <= value <= _MOST_SPEND:
+    wrong = FieldError("monthly_spend", "wrong_type", {"expected": "an amount with two decimals at most"})
+    if not isinstance(value, Decimal) or not value.is_finite():
+        return wrong
+    if not 0 <= value <= _MOST_SPEND:  # first: no amount beyond the precision of decimals can be quantized
         return FieldError("monthly_spend", "out_of_range", {"least": 0, "most": str(_MOST_SPEND)})
-    return None
+    return None if value.quantize(Decimal("0.01")) == value else wrong

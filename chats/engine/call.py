@@ -13,6 +13,7 @@ from agents.runtime.types import ModelFailure
 from agents.selectors import spec_for
 from chats.services.turns_settle import Ended
 from chats.services.turns_start import Work
+from core.crypto import Unreadable
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +61,10 @@ async def call(live: Live) -> Ended:
         return _end(live, "timed_out", code="deadline", params=_minutes(live))
     except ModelFailure as failure:
         return _failed(live, failure)
+    except Unreadable:
+        # Nobody was called, and it is the operator's to mend, like a key that the provider refuses.
+        logger.error("the key of the provider of turn %s cannot be read with this ENCRYPTION_KEY", live.work.turn.pk)
+        return _end(live, "failed", code="provider_auth", certainty="definite", detail="the sealed key is unreadable")
     except Exception as error:
         logger.exception("turn %s failed inside", live.work.turn.pk)
         return _end(live, "failed", code="internal", certainty="ambiguous", detail=type(error).__name__)

@@ -1,4 +1,7 @@
-"""What an owner does with conversations. Lock order: conversation, turn, then what the turn's origin locks."""
+"""What an owner does with conversations.
+
+Lock order: owner, project, conversation, turn, then what the turn's origin locks.
+"""
 
 from __future__ import annotations
 
@@ -34,15 +37,20 @@ def conversation_create(
     now: datetime,
 ) -> Conversation:
     """Make an empty conversation of a person. Raises Refusal at `title` or `project`."""
-    return Conversation.objects.create(
-        owner=owner,
-        title=_title(title),
-        agent=agent,
-        project=_pickable(owner, project),
-        origin="person",
-        created_at=now,
-        updated_at=now,
-    )
+    title = _title(title)
+    with transaction.atomic():
+        if project is not None:
+            # The new row's owner is locked by its foreign key: here, so that it comes before the project.
+            User.objects.select_for_update(no_key=True).filter(pk=owner.pk).first()
+        return Conversation.objects.create(
+            owner=owner,
+            title=title,
+            agent=agent,
+            project=_pickable(owner, _project_locked(project)),
+            origin="person",
+            created_at=now,
+            updated_at=now,
+        )
 
 
 def conversation_edit(*, conversation: Conversation, values: Mapping[str, Any], now: datetime) -> Conversation:
@@ -55,6 +63,8 @@ def conversation_edit(*, conversation: Conversation, values: Mapping[str, Any], 
     if "title" in wanted:
         wanted["title"] = _title(wanted["title"])
     with transaction.atomic():
+        if "project" in wanted:
+            wanted["project"] = _project_locked(wanted["project"])
         current = _locked(conversation)
         if "project" in wanted and wanted["project"] != current.project:
             wanted["project"] = _pickable(current.owner, wanted["project"])
@@ -149,10 +159,20 @@ def _title(title: str) -> str:
     return text
 
 
+def _project_locked(project: ChatProject | None) -> ChatProject | None:
+    """Return the project as it is now, locked, so that it is not deleted before the write. Raises Refusal (P15)."""
+    if project is None:
+        return None
+    current = locked(ChatProject.objects.filter(pk=project.pk, deleted_at=None)).first()
+    if current is None:
+        raise Refusal.at("project", "project_not_found")
+    return current
+
+
 def _pickable(owner: User, project: ChatProject | None) -> ChatProject | None:
     """Return `project` when `owner` may file into it now (P2), else refuse it as not there (P15)."""
     if project is None:
         return None
-    if project.owner_id != owner.pk or project.deleted_at is not None or project.archived_at is not None:
+    if project.owner_id != owner.pk or project.archived_at is not None:
         raise Refusal.at("project", "project_not_found")
     return project

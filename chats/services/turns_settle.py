@@ -15,6 +15,7 @@ from chats import lifecycle
 from chats.domain.retry import Failed, Tries, next_try
 from chats.domain.states import TurnStatus
 from chats.models import Conversation, Message, Turn, TurnAttempt
+from chats.services.turns_order import conversations_hold
 from core.db import locked, update_many
 from core.registry import origin_of
 
@@ -91,6 +92,7 @@ def _tell(what: str, turn_ids: Iterable[int], now: datetime) -> None:
 
 
 def _held(ends: Sequence[Ended]) -> dict[int, Turn]:
+    conversations_hold(turn_ids=[end.turn_id for end in ends])
     rows = Turn.objects.filter(pk__in=[end.turn_id for end in ends], status=TurnStatus.RUNNING)
     return {turn.pk: turn for turn in locked(rows.select_related("agent__model").order_by("pk"))}
 

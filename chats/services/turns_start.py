@@ -18,6 +18,7 @@ from agents.runtime.types import Said
 from chats import lifecycle
 from chats.domain.states import TurnStatus
 from chats.models import Conversation, Message, Turn, TurnAttempt
+from chats.services.turns_order import conversations_hold
 from chats.services.turns_settle import settled
 from chats.services.turns_stop import close_draft
 from core.db import executemany, locked, sql_instant
@@ -71,6 +72,7 @@ def turns_dispatch(*, works: Sequence[Work], now: datetime) -> list[Work]:
 
 def _still_held(turns: Sequence[Turn]) -> list[Turn]:
     fences = {turn.pk: turn.fence for turn in turns}
+    conversations_hold(turn_ids=fences)
     rows = locked(
         Turn.objects.filter(pk__in=fences, status=TurnStatus.RUNNING)
         .select_related("agent__model__provider", "conversation")

@@ -10,6 +10,7 @@ from django.db.models import F
 from chats import lifecycle
 from chats.domain.states import TurnStatus
 from chats.models import Conversation, Message, Turn
+from chats.services.turns_order import conversations_hold
 from chats.services.turns_settle import settled
 from core.db import locked
 
@@ -22,6 +23,7 @@ def turn_stop(*, turn_id: int, reason: str, now: datetime) -> bool:
     locked before it is looked at: a lease that is taken meanwhile is waited for and then asked to stop.
     """
     with transaction.atomic():
+        conversations_hold(turn_ids=[turn_id])
         turn = locked(Turn.objects.filter(pk=turn_id)).only("status", "stop_requested_at").first()
         if turn is None:
             return False
@@ -48,6 +50,7 @@ def turn_cancel(*, turn_id: int, reason: str, now: datetime) -> bool:
 def turn_give_up(*, turn_id: int, now: datetime) -> bool:
     """Settle a turn in its retry wait with the error of its last attempt."""
     with transaction.atomic():
+        conversations_hold(turn_ids=[turn_id])
         if not lifecycle.settle_queued(turn_id, status=TurnStatus.FAILED, now=now):
             return False
         close_draft(turn_id, now=now)

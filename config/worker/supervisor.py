@@ -92,10 +92,17 @@ class Supervisor:
         while not self.stopping:
             time.sleep(WATCH_SECONDS)
             self._watch()
-            if self.keep and clock.monotonic() - self.kept_at > KEEP_SECONDS:
-                self.kept_at = clock.monotonic()
-                self.keep()
+            self._keep()
         self._end()
+
+    def _keep(self) -> None:
+        if self.keep is None or clock.monotonic() - self.kept_at <= KEEP_SECONDS:
+            return
+        self.kept_at = clock.monotonic()
+        try:
+            self.keep()
+        except Exception:  # what is kept beside the work (a full disk, say) must not end the work
+            logger.exception("what this host keeps could not be kept")
 
     def _asked(self, number: int, frame: object) -> None:
         self.stopping = True

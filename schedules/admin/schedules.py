@@ -19,10 +19,10 @@ from chats.admin.reading import WithText
 from core.admin import act_on, link, shown_link, stamp, tag
 from core.clock import now as clock_now
 from core.human import say
-from schedules.domain.choices import DEFAULT_NOTIFY, DEFAULT_RETENTION
+from schedules.domain.choices import DEFAULT_NOTIFY
 from schedules.models import Schedule
 from schedules.outputs.wire import description_of
-from schedules.outputs.words import KEEPS, NOTIFIES, STATES, outcome_word
+from schedules.outputs.words import NOTIFIES, STATES, outcome_word
 from schedules.services.editing import schedule_delete, schedule_pause
 from schedules.services.operating import BY_OPERATOR, schedule_block, schedule_release
 from schedules.services.runs import run_now
@@ -108,7 +108,7 @@ class ScheduleAdmin(WithText):
                                 "left_out", "skip_next")}),
         (_("What"), {"fields": ("agent", "project", "target", "said")}),
         (_("Rules"), {"fields": ("overlap_policy", "misfire_policy", "misfire_grace_seconds", "deadline_seconds",
-                                 "retry_window_seconds", "monthly_budget", "kept", "told")}),
+                                 "retry_window_seconds", "told")}),
         (_("Counters"), {"fields": ("succeeded_count", "reached_count", "failure_streak", "balance_skip_streak",
                                     "look_failures", "look_error", "revision", "made", "changed")}),
     )  # fmt: skip
@@ -159,17 +159,10 @@ class ScheduleAdmin(WithText):
     def left_out(self, obj: Schedule) -> str:
         return ", ".join(obj.skip_dates) or "–"
 
-    @display(description=_("Conversations kept"))
-    def kept(self, obj: Schedule) -> str:
-        """Say the retention in words."""
-        rule = {**DEFAULT_RETENTION, **obj.retention}
-        return f"{dict(KEEPS)[rule['keep']]} {rule.get('n') or ''}".strip()
-
     @display(description=_("Owner is told"))
     def told(self, obj: Schedule) -> str:
-        """Say when and where the owner is told."""
-        rule = {**DEFAULT_NOTIFY, **obj.notify}
-        return f"{dict(NOTIFIES)[rule['on']]} ({', '.join(rule['channels'])})"
+        """Say of which outcomes the owner is told."""
+        return str(dict(NOTIFIES)[{**DEFAULT_NOTIFY, **obj.notify}["on"]])
 
     @display(description=_("Left out next"))
     def skip_next(self, obj: Schedule) -> SafeString | str:

@@ -12,7 +12,14 @@ from chats.api.serializers import Named, NamedAgent
 from schedules.domain import choices
 from schedules.domain.states import Misfire, Overlap, RunKind, RunStatus
 from schedules.selectors.lists import STATES
-from schedules.services.bodies import CADENCE_SCHEMA
+from schedules.services.bodies import (
+    CADENCE_SCHEMA,
+    ApprovalField,
+    ChannelsField,
+    NoneYetField,
+    OffYetField,
+    RetentionField,
+)
 
 
 class Note(serializers.Serializer[Any]):
@@ -22,14 +29,9 @@ class Note(serializers.Serializer[Any]):
     text = serializers.CharField()
 
 
-class RetentionShown(serializers.Serializer[Any]):
-    keep = serializers.ChoiceField(choices=choices.KEEP)
-    n = serializers.IntegerField(required=False)
-
-
 class NotifyShown(serializers.Serializer[Any]):
     on = serializers.ChoiceField(choices=choices.NOTIFY_ON)
-    channels = serializers.ListField(child=serializers.ChoiceField(choices=choices.CHANNELS))
+    channels = ChannelsField([])
 
 
 @extend_schema_field(CADENCE_SCHEMA)
@@ -68,13 +70,13 @@ class ScheduleShown(serializers.Serializer[Any]):
     overlap_policy = serializers.ChoiceField(choices=[policy.value for policy in Overlap])
     misfire_policy = serializers.ChoiceField(choices=[policy.value for policy in Misfire])
     misfire_grace_seconds = serializers.IntegerField()
-    approval_ttl_seconds = serializers.IntegerField()
-    hold_on_approval = serializers.BooleanField()
+    approval_ttl_seconds = ApprovalField(choices.APPROVAL_SECONDS)
+    hold_on_approval = OffYetField(False)
     deadline_seconds = serializers.IntegerField(allow_null=True)
     retry_window_seconds = serializers.IntegerField()
-    goal = serializers.CharField(allow_null=True)
-    monthly_budget = serializers.CharField(allow_null=True)
-    retention = RetentionShown()
+    goal = NoneYetField(None)
+    monthly_budget = NoneYetField(None)
+    retention = RetentionField(choices.DEFAULT_RETENTION)
     notify = NotifyShown()
     state = serializers.ChoiceField(choices=STATES)
     blocked_reason = serializers.CharField(allow_null=True)
@@ -127,7 +129,9 @@ class RunShown(serializers.Serializer[Any]):
     late = serializers.BooleanField()
     shifted = serializers.BooleanField()
     again_of = serializers.CharField(allow_null=True)
-    notified = serializers.ChoiceField(choices=["none", "sent", "failed"])
+    notified = serializers.ChoiceField(
+        choices=["none", "sent", "failed"], help_text="Whether a channel has told its owner; `none` without channels."
+    )
 
 
 class AttemptShown(serializers.Serializer[Any]):

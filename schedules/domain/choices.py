@@ -8,14 +8,11 @@ DAY_SECONDS = 86_400
 MOST_GRACE_SECONDS = 7 * DAY_SECONDS
 LEAST_DEADLINE_SECONDS = 10
 MOST_RETRY_WINDOW_SECONDS = DAY_SECONDS
-LEAST_APPROVAL_SECONDS, MOST_APPROVAL_SECONDS = 60, 30 * DAY_SECONDS
+APPROVAL_SECONDS = DAY_SECONDS
 MOST_RUNS = 1_000_000
 MOST_SKIP_DATES = 400
-MOST_KEPT = 10_000
 
-KEEP = ("all", "last", "days")
 NOTIFY_ON = ("never", "failures", "always", "changed")
-CHANNELS = ("app", "email", "webhook")
 
 DEFAULT_RETENTION: dict[str, Any] = {"keep": "all"}
-DEFAULT_NOTIFY: dict[str, Any] = {"on": "failures", "channels": ["app"]}
+DEFAULT_NOTIFY: dict[str, Any] = {"on": "failures", "channels": []}

@@ -14,11 +14,11 @@ from typing import Any
 from django.http import QueryDict
 
 from core.walltime import UnknownZone, place, show, zone
-from schedules.domain.choices import DEFAULT_NOTIFY, DEFAULT_RETENTION
+from schedules.domain.choices import DEFAULT_NOTIFY
 from schedules.models import Schedule
 
 Form = dict[str, Any]
-"""Values by form field name: text, a list of texts (`days`) or a truth value (`enabled`, `hold_on_approval`)."""
+"""Values by form field name: text, a list of texts (`days`) or a truth value (`enabled`)."""
 
 _CADENCE_FIELDS: dict[str, tuple[str, ...]] = {
     "once": ("at_date", "at_time"),
@@ -36,10 +36,9 @@ _SCALED: dict[str, tuple[str, int]] = {
     "misfire_grace_seconds": ("misfire_grace_minutes", 60),
     "deadline_seconds": ("deadline_minutes", 60),
     "retry_window_seconds": ("retry_window_minutes", 60),
-    "approval_ttl_seconds": ("approval_ttl_hours", 3_600),
 }
 _PLAIN = ("name", "agent", "zone", "overlap_policy", "misfire_policy")
-_SWITCHES = ("hold_on_approval", "enabled")
+_SWITCHES = ("enabled",)
 _ENDS = ("ends", "until_date", "until_time", "max_runs")
 _MOST_SECONDS = 10**12
 _LISTS = ("days",)
@@ -49,12 +48,8 @@ _FIELD_OF: dict[str, str] = {
     "cadence.at": "at_date",
     "cadence.unit": "interval_unit",
     "until": "until_date",
-    "retention": "keep",
-    "retention.keep": "keep",
-    "retention.n": "keep_n",
     "notify": "notify_on",
     "notify.on": "notify_on",
-    "notify.channels": "notify_on",
     **{path: field for path, (field, _unit) in _SCALED.items()},
 }
 _FIELD_OF_KIND: dict[tuple[str, str], str] = {
@@ -91,16 +86,13 @@ def form_to_body(post: QueryDict, schedule: Schedule | None = None) -> dict[str,
     body |= {name: form[name] for name in _SWITCHES if name in changed}
     if changed & set(_ENDS):
         body |= _ends(form, old)
-    if changed & {"keep", "keep_n"}:
-        body["retention"] = _retention(form)
     if "notify_on" in changed:
-        body["notify"] = _notify(form["notify_on"], schedule)
+        body["notify"] = {"on": form["notify_on"]}
     return body
 
 
 def body_to_form(schedule: Schedule) -> Form:
     """Return what the dialog's fields say for `schedule`: every name, those of other kinds empty."""
-    retention = schedule.retention or DEFAULT_RETENTION
     notify = schedule.notify or DEFAULT_NOTIFY
     form: Form = {
         "name": schedule.name,
@@ -110,10 +102,7 @@ def body_to_form(schedule: Schedule) -> Form:
         "zone": schedule.zone,
         "overlap_policy": schedule.overlap_policy,
         "misfire_policy": schedule.misfire_policy,
-        "hold_on_approval": schedule.hold_on_approval,
         "enabled": schedule.enabled,
-        "keep": retention["keep"],
-        "keep_n": str(retention.get("n") or ""),
         "notify_on": notify["on"],
         "revision": str(schedule.revision),
     }
@@ -197,7 +186,7 @@ def _number(text: str) -> int | str:
 
 
 def _scaled(text: str, unit: int) -> int | str | None:
-    """Return `text` minutes or hours in the nearest whole second, None when it is empty, else the text as typed."""
+    """Return `text` minutes in the nearest whole second, None when it is empty, else the text as typed."""
     if not text.strip():
         return None
     try:
@@ -235,17 +224,6 @@ def _until(form: Form) -> str:
     except (ValueError, OverflowError, UnknownZone):
         return typed
     return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
-
-
-def _retention(form: Form) -> dict[str, Any]:
-    keep = form.get("keep", "")
-    number = form.get("keep_n", "").strip()
-    return {"keep": keep} if keep == "all" else {"keep": keep, "n": _number(number) if number else None}
-
-
-def _notify(on: str, schedule: Schedule | None) -> dict[str, Any]:
-    stored = schedule.notify if schedule is not None else None
-    return {"on": on, "channels": (stored or DEFAULT_NOTIFY)["channels"]}
 
 
 def _cadence_form(schedule: Schedule) -> Form:

@@ -19,7 +19,7 @@ def schedule_input(data: Mapping[str, Any], *, owner: User, now: datetime, store
     Raises Refusal with every field that does not fit, the minimum interval of `owner` included.
     """
     floor = limits_of(owner).min_interval_seconds
-    draft = draft_read(data, owner_zone=owner.zone, floor_seconds=floor, stored=stored, now=now)
+    draft = draft_read(data, owner=owner, floor_seconds=floor, stored=stored, now=now)
     errors = list(draft.errors)
     if draft.timing is not None and draft.timing.below_floor is not None:
         errors.append(draft.timing.below_floor)

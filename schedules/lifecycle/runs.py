@@ -92,7 +92,9 @@ def settle_many(moves: Sequence[tuple[Run, str, str, dict[str, Any], Turn]], *, 
 
 def refresh_unstarted(schedule: Schedule, *, now: datetime) -> int:
     """Give queued runs that never started the schedule's new text, agent, project, deadline and revision (Edit)."""
-    waiting = Run.objects.filter(schedule=schedule, status=RunStatus.QUEUED, started_at__isnull=True)
+    waiting = Run.objects.filter(
+        schedule=schedule, status=RunStatus.QUEUED, settled_at__isnull=True, started_at__isnull=True
+    )
     turns = list(waiting.values_list("turn_id", flat=True))
     changed = waiting.update(
         name=schedule.name,
@@ -110,7 +112,9 @@ def refresh_unstarted(schedule: Schedule, *, now: datetime) -> int:
 
 def cancel_unstarted(schedule: Schedule, *, reason: str, now: datetime) -> int:
     """Cancel queued runs that never started, with their turns; return how many. `reason`: paused, deleted, ..."""
-    waiting = Run.objects.filter(schedule=schedule, status=RunStatus.QUEUED, started_at__isnull=True)
+    waiting = Run.objects.filter(
+        schedule=schedule, status=RunStatus.QUEUED, settled_at__isnull=True, started_at__isnull=True
+    )
     turns = [turn_id for turn_id in waiting.values_list("turn_id", flat=True) if turn_id is not None]
     return sum(turn_cancel(turn_id=turn_id, reason=reason, now=now) for turn_id in turns)
 

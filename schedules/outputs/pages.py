@@ -20,7 +20,7 @@ from schedules.outputs.cards import card_view
 from schedules.outputs.ledger import run_row
 from schedules.outputs.panel import banner_view, seconds_to_next_look
 from schedules.outputs.plot import plot_view
-from schedules.outputs.words import KEEPS, MISFIRES, NOTIFIES, OVERLAPS
+from schedules.outputs.words import MISFIRES, NOTIFIES, OVERLAPS
 from schedules.selectors.lists import recent_outcomes, schedule_rows
 from schedules.selectors.pages import newest_runs
 from schedules.selectors.panel import open_runs_of, standing
@@ -107,18 +107,10 @@ def facts_view(schedule: Schedule, reader: Reader) -> list[tuple[str, str]]:
         (_("If missed"), _("%(rule)s, after %(grace)s") % {"rule": missed, "grace": grace}),
         (_("Stop after"), setting_span(deadline)),
         (_("Try again for"), setting_span(schedule.retry_window_seconds)),
-        (_("Keep"), _kept(schedule)),
         (_("Tell me"), str(dict(NOTIFIES)[schedule.notify.get("on", "failures")])),
         (_("Ends"), _ends(schedule, reader)),
         (_("Made"), reader.short(schedule.created_at)),
     ]
-
-
-def _kept(schedule: Schedule) -> str:
-    keep, number = schedule.retention.get("keep", "all"), schedule.retention.get("n")
-    if keep == "last":
-        return _("The last %(n)s") % {"n": number}
-    return _("For %(n)s days") % {"n": number} if keep == "days" else str(dict(KEEPS)["all"])
 
 
 def _ends(schedule: Schedule, reader: Reader) -> str:

@@ -41,7 +41,6 @@ def _identity(schedule: Schedule) -> Json:
 
 def _choices(schedule: Schedule) -> Json:
     """What the owner chose, as it would be sent again."""
-    budget = schedule.monthly_budget
     return {
         "cadence": schedule.cadence,
         "zone": schedule.zone,
@@ -58,9 +57,9 @@ def _choices(schedule: Schedule) -> Json:
         "deadline_seconds": schedule.deadline_seconds,
         "retry_window_seconds": schedule.retry_window_seconds,
         "goal": None,
-        "monthly_budget": None if budget is None else str(budget),
-        "retention": schedule.retention or DEFAULT_RETENTION,
-        "notify": schedule.notify or DEFAULT_NOTIFY,
+        "monthly_budget": None,
+        "retention": DEFAULT_RETENTION,
+        "notify": {**DEFAULT_NOTIFY, "on": schedule.notify.get("on", DEFAULT_NOTIFY["on"])},
     }
 
 

@@ -52,11 +52,6 @@ MISFIRES = [
     ("run_once", gettext_lazy("Run the latest once")),
     ("run_all", gettext_lazy("Run all, at most 10")),
 ]
-KEEPS = [
-    ("all", gettext_lazy("All")),
-    ("last", gettext_lazy("The last ones")),
-    ("days", gettext_lazy("For some days")),
-]
 NOTIFIES = [
     ("failures", gettext_lazy("When it fails")),
     ("always", gettext_lazy("Always")),

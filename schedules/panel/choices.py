@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from core.human import Reader, zone_or_utc
 from core.walltime import zone_names
-from schedules.outputs.words import KEEPS, MISFIRES, NOTIFIES, OVERLAPS
+from schedules.outputs.words import MISFIRES, NOTIFIES, OVERLAPS
 
 KINDS = [
     ("once", gettext_lazy("Once")),
@@ -73,10 +73,6 @@ _FRESH: dict[str, Any] = {
     "misfire_grace_minutes": "15",
     "deadline_minutes": "",
     "retry_window_minutes": "60",
-    "approval_ttl_hours": "24",
-    "hold_on_approval": False,
-    "keep": "all",
-    "keep_n": "",
     "notify_on": "failures",
     "enabled": True,
     "revision": "",
@@ -154,7 +150,6 @@ def offered(reader: Reader) -> dict[str, Any]:
         "zones": [(name, name.replace("_", " ")) for name in sorted(zone_names())],
         "overlaps": OVERLAPS,
         "misfires": MISFIRES,
-        "keeps": KEEPS,
         "notifies": NOTIFIES,
     }
 

@@ -47,11 +47,7 @@ _LABELS = {
     "misfire_grace_minutes": gettext_lazy("Missed after (minutes)"),
     "deadline_minutes": gettext_lazy("Stop after (minutes)"),
     "retry_window_minutes": gettext_lazy("Try again for (minutes)"),
-    "approval_ttl_hours": gettext_lazy("Approvals wait for (hours)"),
-    "keep": gettext_lazy("Keep"),
-    "keep_n": gettext_lazy("How many"),
     "notify_on": gettext_lazy("Tell me"),
-    "hold_on_approval": gettext_lazy("Hold while an approval waits"),
     "enabled": gettext_lazy("On"),
 }
 _NOT_CARRIED = ("csrfmiddlewaretoken", "revision", "resolve")
@@ -63,7 +59,7 @@ def conflict_view(*, schedule: Schedule, post: QueryDict, reader: Reader) -> dic
     differing = [
         {"label": str(label), "mine": _shown(schedule, name, mine), "saved": _shown(schedule, name, saved)}
         for name, label in _LABELS.items()
-        if name in post or name in ("days", "enabled", "hold_on_approval")
+        if name in post or name in ("days", "enabled")
         if _shown(schedule, name, mine) != _shown(schedule, name, saved) and _matters(name, mine, saved)
     ]
     return {
@@ -78,7 +74,7 @@ def conflict_view(*, schedule: Schedule, post: QueryDict, reader: Reader) -> dic
 
 def _matters(name: str, mine: dict[str, Any], saved: dict[str, Any]) -> bool:
     """Leave out timing fields of kinds that neither version has: a form fills them for nothing."""
-    return bool(saved.get(name)) or name in ("project", "enabled", "hold_on_approval") or mine["kind"] != saved["kind"]
+    return bool(saved.get(name)) or name in ("project", "enabled") or mine["kind"] != saved["kind"]
 
 
 def _shown(schedule: Schedule, name: str, values: dict[str, Any]) -> str:

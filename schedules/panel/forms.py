@@ -31,10 +31,10 @@ Errors = dict[str, list[dict[str, str]]]
 
 _MORE = {
     "ends", "until_date", "until_time", "max_runs", "overlap_policy", "misfire_policy", "misfire_grace_minutes",
-    "deadline_minutes", "retry_window_minutes", "approval_ttl_hours", "keep", "keep_n", "notify_on", "enabled",
+    "deadline_minutes", "retry_window_minutes", "notify_on", "enabled",
 }  # fmt: skip
 _LISTS = ("days",)
-_SWITCHES = ("enabled", "hold_on_approval")
+_SWITCHES = ("enabled",)
 
 
 def typed(post: QueryDict, reader: Reader, schedule: Schedule | None) -> View:
@@ -48,7 +48,7 @@ def typed(post: QueryDict, reader: Reader, schedule: Schedule | None) -> View:
 def stored_values(schedule: Schedule, reader: Reader) -> View:
     """Return what the form says for a stored schedule; fields of other kinds say what a new one would."""
     stored = {name: value for name, value in body_to_form(schedule).items() if value not in ("", None, [])}
-    kept_empty = dict.fromkeys(("deadline_minutes", "until_date", "until_time", "max_runs", "keep_n", "project"), "")
+    kept_empty = dict.fromkeys(("deadline_minutes", "until_date", "until_time", "max_runs", "project"), "")
     return fresh_values(reader.in_zone(schedule.zone)) | kept_empty | stored
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,6 +24,7 @@ from schedules.domain.cadence import CadenceError, stored_cadence, zone_of
 from schedules.domain.gate import Facts
 from schedules.domain.states import UNFINISHED, RunKind
 from schedules.models import Run, Schedule
+from schedules.selectors.quota import used_today
 
 
 @dataclass(frozen=True)
@@ -38,27 +39,35 @@ class Shared:
     agents: dict[int, AgentFacts]
     projects: dict[int, ProjectFacts]
     unfinished: dict[int, int]
+    used_today: dict[int, int]
 
 
 def shared_facts(
-    *, owners: Collection[int], agents: Collection[int], projects: Collection[int], schedules: Collection[int] = ()
+    *,
+    owners: Collection[int],
+    agents: Collection[int],
+    projects: Collection[int],
+    schedules: Collection[int] = (),
+    now: datetime,
 ) -> Shared:
     """Read everything the gate asks about these owners, agents, projects and schedules."""
     policies = policies_for(owners)
+    limits = limits_for(owners)
     pins = {policy.pin_id for policy in policies.values() if policy.pin_id is not None}
     return Shared(
         stop=global_stop(),
         active=set(User.objects.filter(pk__in=owners, is_active=True).values_list("pk", flat=True)),
         permitted=permitted(owners, "use_schedules"),
-        limits=limits_for(owners),
+        limits=limits,
         policies=policies,
         agents=agent_facts(agents),
         projects=project_facts({*projects, *pins}),
         unfinished=_unfinished(schedules),
+        used_today=used_today(limits=limits, now=now),
     )
 
 
-def shared_for(schedules: Iterable[Schedule]) -> Shared:
+def shared_for(schedules: Iterable[Schedule], *, now: datetime) -> Shared:
     """Read what the gate asks about `schedules`."""
     rows = list(schedules)
     return shared_facts(
@@ -66,6 +75,7 @@ def shared_for(schedules: Iterable[Schedule]) -> Shared:
         agents={s.agent_id for s in rows},
         projects={s.project_id for s in rows if s.project_id is not None},
         schedules=[s.pk for s in rows if s.pk],
+        now=now,
     )
 
 
@@ -140,7 +150,16 @@ def schedule_facts(
         overlap=schedule.overlap_policy,
         serial=serial,
         unfinished=shared.unfinished.get(schedule.pk, 0) + unfinished,
+        **over_quota(schedule.owner_id, shared),
     )
+
+
+def over_quota(owner_id: int, shared: Shared, *, more: int = 0) -> dict[str, Any]:
+    """Return the gate's `over` when today's runs of the owner, and `more` that start with it, use up the quota."""
+    most = shared.limits[owner_id].daily_runs
+    if most is None or shared.used_today.get(owner_id, 0) + more < most:
+        return {}
+    return {"over": "quota", "over_params": {"most": most}}
 
 
 def run_facts(runs: Iterable[Run], *, now: datetime) -> dict[int, Facts]:
@@ -150,12 +169,19 @@ def run_facts(runs: Iterable[Run], *, now: datetime) -> dict[int, Facts]:
         owners={run.owner_id for run in rows},
         agents={run.agent_id for run in rows},
         projects={run.project_id for run in rows if run.project_id is not None},
+        now=now,
     )
-    return {run.pk: _run_facts(run, shared) for run in rows}
+    found: dict[int, Facts] = {}
+    starting: Counter[int] = Counter()  # of one batch each start counts for the next
+    for run in rows:
+        found[run.pk] = _run_facts(run, shared, more=starting[run.owner_id])
+        starting[run.owner_id] += run.started_at is None
+    return found
 
 
-def _run_facts(run: Run, shared: Shared) -> Facts:
+def _run_facts(run: Run, shared: Shared, *, more: int) -> Facts:
     schedule = run.schedule
+    quota = over_quota(run.owner_id, shared, more=more) if run.started_at is None else {}
     return Facts(
         admission=admission_facts(run.owner_id, run.agent_id, shared),
         kind=run.kind,
@@ -167,6 +193,7 @@ def _run_facts(run: Run, shared: Shared) -> Facts:
         require_project=shared.policies[run.owner_id].required and run.project_recorded,
         project_id=run.project_id,
         project_error=project_problem(run.project_id, run.owner_id, shared),
+        **quota,
     )
 
 

@@ -16,10 +16,11 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
+from accounts.models import User
+from chats.selectors.conversations import conversation_find
 from core.errors import FieldError
 from core.problems import field_errors
 from core.serializers import (
-    AmountField,
     FlagField,
     IdField,
     InstantField,
@@ -30,6 +31,7 @@ from core.serializers import (
     WordField,
     refuse,
 )
+from core.text import has_nul
 from schedules.domain import choices
 from schedules.domain.states import Misfire, Overlap
 
@@ -93,55 +95,79 @@ class DatesField(ListOf):
 
 
 class TargetField(WordField):
-    """Where its runs are said: in a new conversation each."""
+    """Where its runs are said: in a new conversation each. One's own conversation is not offered yet."""
 
     def to_internal_value(self, data: Any) -> str:
-        if data != "new":
-            raise refuse("conversation_not_found")
-        return "new"
+        if data == "new":
+            return "new"
+        owner = self.context.get("owner")
+        own = owner is not None and isinstance(data, str) and not has_nul(data) and conversation_find(owner, data)
+        raise refuse("not_offered" if own else "conversation_not_found")
 
 
-@extend_schema_field({"type": ["string", "null"], "description": "Null: schedules serve no goal yet."})
-class GoalField(serializers.JSONField):
-    """No goal."""
+class OnlyField(serializers.JSONField):
+    """A choice that nothing enforces yet: its one value is taken, any other one is refused as `not_offered`."""
+
+    def __init__(self, only: Any, **kwargs: Any) -> None:
+        self.only = only
+        super().__init__(required=False, allow_null=only is None, **kwargs)
 
     def to_internal_value(self, data: Any) -> Any:
-        raise refuse("choice_unknown", choices="null")
+        if type(data) is not type(self.only) or data != self.only:
+            raise refuse("not_offered")
+        return data
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        if data is None and self.only is not None:
+            raise refuse("not_offered")
+        return super().run_validation(data)
 
 
-class RetentionBody(StrictSerializer):
-    """How many of its conversations are kept: all, the last `n`, or those of the last `n` days."""
+@extend_schema_field({"type": "null", "description": "Not offered yet."})
+class NoneYetField(OnlyField):
+    """Nothing but null."""
 
-    keep = WordField(choices=choices.KEEP)
-    n = WholeField(least=1, most=choices.MOST_KEPT, required=False, allow_null=True)
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        keep, number = _member(attrs, "keep"), attrs.get("n")
-        if keep == "all":
-            if number is not None:
-                raise ValidationError({"n": refuse("unknown_field", name="n").detail})
-            return {"keep": keep}
-        if number is None:
-            raise ValidationError({"n": refuse("required").detail})
-        return {"keep": keep, "n": number}
+@extend_schema_field({"type": "boolean", "enum": [False], "description": "Not offered yet."})
+class OffYetField(OnlyField):
+    """Nothing but false."""
+
+
+@extend_schema_field({"type": "integer", "enum": [choices.APPROVAL_SECONDS], "description": "Not offered yet."})
+class ApprovalField(OnlyField):
+    """The one time for which an approval would wait."""
+
+
+@extend_schema_field(
+    {
+        "type": "object",
+        "description": "How many of its conversations are kept: all; nothing else is offered yet.",
+        "properties": {"keep": {"type": "string", "enum": ["all"]}},
+        "required": ["keep"],
+    }
+)
+class RetentionField(OnlyField):
+    """All conversations are kept."""
+
+
+@extend_schema_field(
+    {"type": "array", "items": {"type": "string"}, "maxItems": 0, "description": "No channel is offered yet."}
+)
+class ChannelsField(OnlyField):
+    """No channels."""
 
 
 class NotifyBody(StrictSerializer):
-    """When its owner is told, and where; channels that are not sent are the usual ones."""
+    """Of which outcomes its owner is told."""
 
     on = WordField(choices=choices.NOTIFY_ON)
-    channels = ListOf(child=WordField(choices=choices.CHANNELS), most=20, required=False)
+    channels = ChannelsField([])
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        named = attrs.get("channels", choices.DEFAULT_NOTIFY["channels"])
-        return {"on": _member(attrs, "on"), "channels": [name for name in choices.CHANNELS if name in named]}
-
-
-def _member(attrs: Mapping[str, Any], name: str) -> Any:
-    """Return a member that is needed also when the body around it is partial."""
-    if name not in attrs:
-        raise ValidationError({name: refuse("required").detail})
-    return attrs[name]
+        if "on" not in attrs:
+            # It is needed also when the body around it is partial.
+            raise ValidationError({"on": refuse("required").detail})
+        return {"on": attrs["on"], "channels": []}
 
 
 class ScheduleBody(StrictSerializer):
@@ -161,17 +187,15 @@ class ScheduleBody(StrictSerializer):
     overlap_policy = WordField(choices=[policy.value for policy in Overlap], required=False)
     misfire_policy = WordField(choices=[policy.value for policy in Misfire], required=False)
     misfire_grace_seconds = WholeField(least=0, most=choices.MOST_GRACE_SECONDS, required=False)
-    approval_ttl_seconds = WholeField(
-        least=choices.LEAST_APPROVAL_SECONDS, most=choices.MOST_APPROVAL_SECONDS, required=False
-    )
-    hold_on_approval = FlagField(required=False)
+    approval_ttl_seconds = ApprovalField(choices.APPROVAL_SECONDS)
+    hold_on_approval = OffYetField(False)
     deadline_seconds = WholeField(
         least=choices.LEAST_DEADLINE_SECONDS, most=settings.MAX_DEADLINE_SECONDS, required=False, allow_null=True
     )
     retry_window_seconds = WholeField(least=0, most=choices.MOST_RETRY_WINDOW_SECONDS, required=False)
-    goal = GoalField(required=False, allow_null=True)
-    monthly_budget = AmountField(required=False, allow_null=True)
-    retention = RetentionBody(required=False)
+    goal = NoneYetField(None)
+    monthly_budget = NoneYetField(None)
+    retention = RetentionField(choices.DEFAULT_RETENTION)
     notify = NotifyBody(required=False)
 
 
@@ -191,13 +215,13 @@ class SkipNextBody(StrictSerializer):
 
 
 def body_read(
-    kind: type[StrictSerializer], data: Mapping[str, Any], *, partial: bool
+    kind: type[StrictSerializer], data: Mapping[str, Any], *, partial: bool, owner: User | None = None
 ) -> tuple[dict[str, Any], list[FieldError]]:
     """Return the values that fit and the refusals of all others, so that later questions can be asked as well.
 
-    Raises nothing; with `partial` what is not sent is left out.
+    Raises nothing; with `partial` what is not sent is left out. `owner` is whose conversations `target` may name.
     """
-    fields = kind(partial=partial).fields
+    fields = kind(partial=partial, context={"owner": owner}).fields
     values: dict[str, Any] = {}
     errors: list[FieldError] = []
     for name, field in fields.items():

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from accounts.models import User
 from core.errors import FieldError
 from schedules.domain.cadence import Cadence, CadenceError, parse_cadence, stored_cadence, to_wire, zone_of
 from schedules.domain.floor import check_floor
@@ -51,15 +52,15 @@ class Draft:
 
 
 def draft_read(
-    body: Mapping[str, Any], *, owner_zone: str, floor_seconds: int, stored: Schedule | None, now: datetime
+    body: Mapping[str, Any], *, owner: User, floor_seconds: int, stored: Schedule | None, now: datetime
 ) -> Draft:
     """Read `body` for a create (`stored` None) or an edit of `stored`. Raises nothing: refusals are in `errors`.
 
     `timing` is None when nothing about cadence and zone changes or when they cannot be used.
     """
-    values, errors = body_read(ScheduleBody, body, partial=stored is not None)
+    values, errors = body_read(ScheduleBody, body, partial=stored is not None, owner=owner)
     timing, timing_errors = timing_read(
-        values, owner_zone=owner_zone, floor_seconds=floor_seconds, stored=stored, now=now
+        values, owner_zone=owner.zone, floor_seconds=floor_seconds, stored=stored, now=now
     )
     return Draft(values, errors + timing_errors, timing)
 

@@ -28,6 +28,7 @@ from schedules.services.guards import (
     schedule_locked,
 )
 from schedules.services.references import agent_decided, project_decided
+from schedules.services.replacing import turns_hold
 from schedules.services.switching import schedule_delete, schedule_pause, schedule_resume, schedule_skip_next
 
 __all__ = [
@@ -55,7 +56,7 @@ def schedule_create(
     if earlier is not None:
         return _replayed(owner, earlier.made), True
     limits = limits_of(owner)
-    draft = draft_read(body, owner_zone=owner.zone, floor_seconds=limits.min_interval_seconds, stored=None, now=now)
+    draft = draft_read(body, owner=owner, floor_seconds=limits.min_interval_seconds, stored=None, now=now)
     with transaction.atomic():
         person = owner_locked(owner.pk)
         claimed = replay_or_claim(owner=person, act=CREATE_ACT, key=key, digest=sent, now=now) if key else None
@@ -83,14 +84,15 @@ def schedule_edit(
     """
     owner = schedule.owner
     floor = limits_of(owner).min_interval_seconds
-    draft = draft_read(body, owner_zone=owner.zone, floor_seconds=floor, stored=schedule, now=now)
+    draft = draft_read(body, owner=owner, floor_seconds=floor, stored=schedule, now=now)
     with transaction.atomic():
         person = owner_locked(owner.pk)
+        turns_hold(schedule)
         row = schedule_locked(schedule.pk)
         if if_match is not None and row.revision != if_match:
             raise Refusal("schedule_changed", revision=row.revision)
         if row.revision != schedule.revision:
-            draft = draft_read(body, owner_zone=person.zone, floor_seconds=floor, stored=row, now=now)
+            draft = draft_read(body, owner=person, floor_seconds=floor, stored=row, now=now)
         plan = edit_decide(row, draft=draft, person=person, now=now)
         if not plan.changes_nothing:
             edit_allow(plan, person=person, now=now)

@@ -72,7 +72,7 @@ def _fire(schedules: Sequence[Schedule], now: datetime) -> Fired:
     free = [schedule for schedule in schedules if schedule.pk not in busy]
     if not free:
         return Fired(0, 0)
-    shared = shared_for(free)
+    shared = shared_for(free, now=now)
     plans = [_planned(schedule, shared, now) for schedule in free]
     return Fired(len(free), _write([plan for plan in plans if plan is not None], now))
 

@@ -19,6 +19,7 @@ from schedules.domain.occurrences_window import newest_occurrences
 from schedules.models import Run, Schedule
 from schedules.services.arming import schedule_arm
 from schedules.services.origin import tell_blocked
+from schedules.services.upkeep import runs_sweep
 
 logger = logging.getLogger(__name__)
 BATCH = 100
@@ -32,6 +33,7 @@ def reconcile(*, now: datetime) -> int:
         lambda: _each(_unarmed(), _arm, now),
         lambda: _each(_dying(), _erase, now),
         lambda: keys_sweep(now=now),
+        lambda: runs_sweep(now=now),
     ]
     healed = 0
     for part in parts:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from chats.models import Turn
+from chats.services.turns_order import conversations_hold
 from chats.services.turns_stop import turn_cancel, turn_stop
 from core.db import locked
 from schedules.domain.states import Overlap
@@ -23,9 +24,10 @@ def schedule_clear(schedule: Schedule, *, now: datetime, reason: str = "replaced
 
 
 def turns_hold(schedule: Schedule) -> None:
-    """Lock the unfinished turns of `schedule` before its own row is locked: turn, then schedule is everybody's order."""
-    turns = _unfinished([schedule.pk]).values_list("turn_id", flat=True)
-    list(locked(Turn.objects.filter(pk__in=list(turns)).order_by("pk")).only("pk"))
+    """Lock the unfinished turns of `schedule` before its own row: conversation, turn, schedule is everybody's order."""
+    turns = list(_unfinished([schedule.pk]).values_list("turn_id", flat=True))
+    conversations_hold(turn_ids=turns)
+    list(locked(Turn.objects.filter(pk__in=turns).order_by("pk")).only("pk"))
 
 
 def schedules_busy(schedules: Iterable[Schedule]) -> set[int]:

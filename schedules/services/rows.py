@@ -14,6 +14,7 @@ from schedules import lifecycle
 from schedules.domain.cadence import stored_cadence
 from schedules.domain.misfire import Planned, spread_of
 from schedules.domain.occurrences import Occurrence, next_occurrence
+from schedules.domain.occurrences_window import next_to_run
 from schedules.domain.states import Overlap, RunStatus
 from schedules.models import Run, Schedule
 
@@ -108,11 +109,8 @@ def next_columns(schedule: Schedule, *, after: datetime) -> dict[str, Any]:
     """
     cadence = stored_cadence(schedule.cadence)
     following = next_occurrence(cadence, schedule.zone, after, schedule.until)
-    shown = following
-    for _ in range(400):
-        if shown is None or not skipped(schedule, shown):
-            break
-        shown = next_occurrence(cadence, schedule.zone, shown.at, schedule.until)
+    dates, skip_next = left_out(schedule)
+    shown = next_to_run(cadence, schedule.zone, after, skip_dates=dates, skip_next=skip_next, until=schedule.until)
     due = following.at + timedelta(seconds=spread_seconds(schedule)) if following else None
     return {
         "planned_through": after,

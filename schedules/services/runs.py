@@ -64,8 +64,8 @@ def _answered(run: Run) -> Decision | None:
 
 
 def _open(schedule: Schedule, kind: str, key: str, now: datetime) -> tuple[Run, Decision | None]:
-    shared = shared_for([schedule])
-    decision = manual_decision(schedule, kind=kind)
+    shared = shared_for([schedule], now=now)
+    decision = manual_decision(schedule, kind=kind, now=now)
     if decision.verdict == "wait":  # it came up meanwhile
         raise Refusal(decision.reason, retry_after=60, **decision.params)
     columns: dict[str, Any] = {
@@ -94,7 +94,11 @@ def _open(schedule: Schedule, kind: str, key: str, now: datetime) -> tuple[Run, 
 
 def _refusal(decision: Decision, schedule: Schedule) -> Refusal:
     if decision.reason == "overlap":
-        running = Run.objects.filter(schedule=schedule, status__in=UNFINISHED).order_by("scheduled_for").first()
+        running = (
+            Run.objects.filter(schedule=schedule, status__in=UNFINISHED, settled_at__isnull=True)
+            .order_by("scheduled_for")
+            .first()
+        )
         return Refusal("already_running", run=running.public_id if running else "")
     return Refusal(decision.reason, status=409, **decision.params)
 

@@ -23,6 +23,7 @@ from schedules.services.guards import (
     require_room,
     schedule_locked,
 )
+from schedules.services.replacing import turns_hold
 from schedules.services.rows import next_columns
 from schedules.services.runs import run_stop
 
@@ -31,6 +32,7 @@ def schedule_pause(*, schedule: Schedule, now: datetime) -> Schedule:
     """Switch off; runs that never started are cancelled, a running one finishes. A second pause changes nothing."""
     with transaction.atomic():
         owner_locked(schedule.owner_id)
+        turns_hold(schedule)
         row = schedule_locked(schedule.pk)
         if row.enabled:
             if row.is_on:
@@ -75,6 +77,7 @@ def schedule_delete(*, schedule: Schedule, now: datetime) -> bool:
     """
     with transaction.atomic():
         owner = owner_locked(schedule.owner_id)
+        turns_hold(schedule)
         row = schedule_locked(schedule.pk)
         lifecycle.mark_deleting(row, now=now)
         lifecycle.cancel_unstarted(row, reason="deleted", now=now)

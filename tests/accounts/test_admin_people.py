@@ -119,6 +119,21 @@ def test_staff_without_all_rights_cannot_take_them(client: Client, make_user: An
     assert not User.objects.get(email="carol@example.com").is_staff
 
 
+def test_staff_without_all_rights_cannot_take_over_a_fellow_operator(client: Client, make_user: Any, alice: Any) -> None:
+    """quality.md, Security: a password is all it takes to act as somebody."""
+    staff, fellow = make_user(is_staff=True), make_user(is_staff=True)
+    rights = Permission.objects.filter(content_type__app_label="accounts", codename__endswith="_user")
+    staff.user_permissions.set(rights)
+    client.force_login(staff)
+    new = "another horse battery"
+    for person, may in ((alice, True), (fellow, False)):
+        shown = client.get(page_of(person)).content.decode()
+        assert ('name="new_password"' in shown) is may
+        client.post(page_of(person), form_of(client, page_of(person)) | {"new_password": new})
+        person.refresh_from_db()
+        assert person.check_password(new) is may
+
+
 def test_nobody_is_erased_here(operator_client: Client, alice: Any) -> None:
     assert (
         operator_client.post(reverse("admin:accounts_user_delete", args=[alice.pk]), {"post": "yes"}).status_code == 403

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 from typing import Any
 
@@ -18,8 +19,10 @@ from chats.services.conversations import (
     conversation_rename,
 )
 from core.errors import Refusal
+from projects.services import project_delete
 from schedules.models import Run
 from tests.factories import NOW, make_conversation, make_project, make_run, make_schedule, make_turn
+from tests.support.engine import at_once
 
 LATER = NOW + timedelta(hours=1)
 FAMILY = "👨‍👩‍👧‍👦"
@@ -85,6 +88,48 @@ def test_a_conversation_moves_among_projects_of_its_owner_alone(alice: Any, bob:
     for target in (make_project(owner=bob), make_project(owner=alice, archived_at=NOW)):
         refused = code(conversation_move, conversation=conversation, project=target, now=LATER)
         assert refused == ("project_not_found", "project")
+
+
+def test_a_project_that_was_deleted_meanwhile_takes_nothing(alice: Any):
+    """P15: what counts is the project at the write, not as it was read before."""
+    conversation, project = make_conversation(owner=alice), make_project(owner=alice)
+    project_delete(project=project, now=NOW)
+    assert project.deleted_at is None
+    refused = ("project_not_found", "project")
+    assert code(conversation_create, owner=alice, title="New", project=project, now=LATER) == refused
+    assert code(conversation_move, conversation=conversation, project=project, now=LATER) == refused
+    assert Conversation.objects.filter(project=project).count() == 0
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("act", ["create", "move"])
+def test_nothing_is_filed_into_a_project_that_is_being_deleted(act: str, monkeypatch: pytest.MonkeyPatch, alice: Any):
+    """P15; lock order: owner, project, conversation."""
+    conversation, project = make_conversation(owner=alice), make_project(owner=alice)
+    deleting, filing = threading.Event(), threading.Event()
+
+    def slow(**_: Any) -> None:
+        deleting.set()
+        filing.wait(0.5)
+
+    def file() -> str:
+        deleting.wait(10)
+        try:
+            if act == "create":
+                conversation_create(owner=alice, title="New", project=project, now=LATER)
+            else:
+                conversation_move(conversation=conversation, project=project, now=LATER)
+        except Refusal as refusal:
+            return refusal.code
+        finally:
+            filing.set()
+        return "filed"
+
+    monkeypatch.setattr("projects.services.projects.made_gone", slow)
+    _, answer = at_once([lambda: project_delete(project=project, now=NOW), file])
+    assert answer in ("project_not_found", "validation_failed")
+    assert Conversation.objects.filter(project=project).count() == 0
 
 
 def test_an_archived_project_that_it_is_in_already_may_be_sent_again(alice: Any):

@@ -10,11 +10,10 @@ from django.db import connection
 LEAST = {"sqlite": (3, 35), "postgresql": (13,)}
 
 
-def test_the_database_is_the_one_this_part_is_for(db, capsys):
+def test_the_database_is_the_one_this_part_is_for(db, record_property):
     expected = os.environ.get("EXPECT_DATABASE") or connection.vendor
     version = connection.get_database_version()
-    with capsys.disabled():
-        print(f"\ndatabase of this part: {connection.display_name} {'.'.join(map(str, version))}")
+    record_property("database", f"{connection.display_name} {'.'.join(map(str, version))}")
     assert connection.vendor == expected
     assert version >= LEAST[connection.vendor]
 

@@ -120,7 +120,7 @@ def test_without_a_sign_in_nothing_is_read_or_done(key: str, alice: Any):
 
 
 @pytest.mark.parametrize("key", CASES)
-def test_a_fire_token_opens_nothing_but_its_schedule(key: str, alice: Any):
+def test_a_fire_token_opens_nothing(key: str, alice: Any):
     client = caller(alice, "fire:sch_another")
     answer = call(client, key, address_of(key, alice), getattr(CASES[key], "body", None))
     assert answer.status_code == 403, answer.content

@@ -182,6 +182,8 @@ def test_a_test_that_no_part_ran_is_a_failure(parts, monkeypatch):
     monkeypatch.setattr(parts.program, "collected", lambda: ["tests/a.py::one", "tests/a.py::two"])
     counts = parts.program._nothing_left_out([parts.Counts(passed=1, ran=["tests/a.py::one"])])
     assert counts.failed == ["in no part: tests/a.py::two"]
+    monkeypatch.setattr(parts.program, "collected", list)
+    assert parts.program._nothing_left_out([]).failed == ["no test could be collected"]
 
 
 @pytest.mark.parametrize(("required", "code"), [(False, 0), (True, 1)])

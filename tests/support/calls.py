@@ -7,14 +7,16 @@ from typing import Any
 from rest_framework.test import APIClient
 
 from accounts.domain.scopes import SCOPES
-from accounts.models import User
+from accounts.models import ApiToken, User
 from accounts.services.tokens import token_create
 from tests import factories
 
 
 def caller(user: User, *scopes: str) -> APIClient:
-    """Return a client that sends a token of `user`, with every scope unless some are named."""
-    _, secret = token_create(user=user, name="Test", scopes=scopes or SCOPES, now=factories.NOW)
+    """Return a client that sends a token of `user`, with every scope unless some are named, reserved ones too."""
+    token, secret = token_create(user=user, name="Test", scopes=SCOPES, now=factories.NOW)
+    if scopes:
+        ApiToken.objects.filter(pk=token.pk).update(scopes=list(scopes))
     client = APIClient()
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
     return client

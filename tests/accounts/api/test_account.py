@@ -66,5 +66,7 @@ def test_wrong_tokens_are_refused_at_their_fields(alice: Any):
     assert field_codes(answer) == {"name": ["required"]}
     answer = browser(alice).post("/api/v1/tokens", {"name": "x", "scopes": ["root"]}, format="json")
     assert field_codes(answer) == {"scopes": ["scope_unknown"]}
+    answer = browser(alice).post("/api/v1/tokens", {"name": "x", "scopes": ["fire:sch_1"]}, format="json")
+    assert field_codes(answer) == {"scopes": ["scope_unknown"]}
     answer = browser(alice).post("/api/v1/tokens", {"name": "x", "scopes": [], "expires_at": "soon"}, format="json")
     assert field_codes(answer) == {"scopes": ["required"], "expires_at": ["wrong_type"]}

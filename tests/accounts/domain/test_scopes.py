@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from accounts.domain.scopes import SCOPES, fires_only, grants, known
+from accounts.domain.scopes import SCOPES, fire_scope, fires_only, grants, known
 
 
-@pytest.mark.parametrize("scope", [*SCOPES, "fire:sch_0123abc"])
+@pytest.mark.parametrize("scope", SCOPES)
 def test_known_scopes(scope: str):
     assert known(scope)
 
 
-@pytest.mark.parametrize("scope", ["", "admin", "schedules", "fire:", "fire:a b", "fire:../x", "fire:" + "a" * 41, "*"])
+@pytest.mark.parametrize("scope", ["", "admin", "schedules", "fire:", "fire:sch_0123abc", "*"])
 def test_unknown_scopes(scope: str):
     assert not known(scope)
+
+
+@pytest.mark.parametrize("scope", ["fire:", "fire:a b", "fire:../x", "fire:" + "a" * 41, "runs:read"])
+def test_a_fire_scope_names_one_schedule(scope: str):
+    assert fire_scope("fire:sch_0123abc")
+    assert not fire_scope(scope)
 
 
 def test_a_scope_grants_itself_alone():

@@ -45,12 +45,12 @@ def test_nobody_at_the_keyboard_is_said(db: None, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_token_is_the_only_line(alice: Any):
-    out = run("create_token", "ALICE@example.com", "--scope", "schedules:read", "--scope", "fire:sch_1")
+    out = run("create_token", "ALICE@example.com", "--scope", "schedules:read", "--scope", "runs:read")
     secret = out.removesuffix("\n")
     assert "\n" not in secret and " " not in secret
     token = ApiToken.objects.get()
     assert secret.startswith(token.token_key)
-    assert (token.user, token.scopes, token.expiry) == (alice, ["fire:sch_1", "schedules:read"], None)
+    assert (token.user, token.scopes, token.expiry) == (alice, ["runs:read", "schedules:read"], None)
 
 
 @pytest.mark.parametrize(
@@ -58,6 +58,7 @@ def test_the_token_is_the_only_line(alice: Any):
     [
         (("nobody@example.com", "--scope", "runs:read"), "no account"),
         (("alice@example.com", "--scope", "root"), "no scope"),
+        (("alice@example.com", "--scope", "fire:sch_1"), "no scope"),
     ],
 )
 def test_a_refused_token_prints_nothing_on_standard_output(arguments: tuple[str, ...], words: str, alice: Any):

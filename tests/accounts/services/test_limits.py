@@ -36,6 +36,7 @@ def test_each_scope_has_one_row_and_other_names_stay(alice: Any):
         ({"monthly_spend": Decimal("1.001")}, "wrong_type"),
         ({"monthly_spend": Decimal("NaN")}, "wrong_type"),
         ({"monthly_spend": Decimal("-1")}, "out_of_range"),
+        ({"monthly_spend": Decimal("1e30")}, "out_of_range"),
     ],
 )
 def test_a_value_that_cannot_be_is_refused_and_nothing_is_set(values: dict[str, Any], code: str, db: None):

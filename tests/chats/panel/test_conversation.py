@@ -14,7 +14,7 @@ from tests.schedules.panel.pages import FRAGMENT, signed_in, words
 
 
 @pytest.fixture
-def moment() -> Any:
+def moment(db: None) -> Any:
     return clock_now()
 
 

@@ -12,7 +12,7 @@ from schedules.models import Schedule
 
 
 @pytest.fixture
-def moment() -> Any:
+def moment(db: None) -> Any:
     """The instant of the page: pages ask the clock themselves, so rows are placed around now."""
     return clock_now()
 
