@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.models import Group, PermissionsMixin
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Value
 from django.db.models.functions import Lower
 from knox.models import AbstractAuthToken, AuthTokenManager
 
+from core.clock import now as clock_now
 from core.ids import new_id
 
 
@@ -24,8 +25,11 @@ def _token_id() -> str:
 
 class UserManager(BaseUserManager["User"]):
     def create_user(self, email: str, password: str | None = None, **extra: Any) -> User:
-        """Create a person with a normalised e-mail; `accounts/services` is what faces call."""
-        user = self.model(email=self.normalize_email(email), **extra)
+        """Create a person with a normalised e-mail; `accounts/services` is what faces call.
+
+        Django's own `createsuperuser` comes here directly and gives no `date_joined`.
+        """
+        user = self.model(email=self.normalize_email(email), **{"date_joined": clock_now(), **extra})
         user.set_password(password)
         user.save(using=self._db)
         return user
@@ -34,7 +38,11 @@ class UserManager(BaseUserManager["User"]):
         return self.create_user(email, password, is_staff=True, is_superuser=True, **extra)
 
     def get_by_natural_key(self, username: str | None) -> User:
-        return self.get(email__iexact=username)
+        return self.with_email(username or "").get()
+
+    def with_email(self, email: str) -> models.QuerySet[User]:
+        """Return the person with this e-mail, whatever the case, in the form that the unique index serves."""
+        return self.alias(email_key=Lower("email")).filter(email_key=Lower(Value(email)))
 
 
 class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-missing]  # knox names no manager for its reverse side
@@ -52,7 +60,7 @@ class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-m
     )
     is_active = models.BooleanField(default=True)
     is_staff = models.BooleanField(default=False, help_text="An operator: may open the admin.")
-    date_joined = models.DateTimeField(auto_now_add=True)
+    date_joined = models.DateTimeField(editable=False)
 
     objects: ClassVar[UserManager] = UserManager()
 
@@ -116,7 +124,7 @@ class LimitSet(models.Model):
     max_concurrent_turns = models.PositiveIntegerField(null=True, blank=True, help_text="All turns; deployment only.")
     daily_runs = models.PositiveIntegerField(null=True, blank=True)
     monthly_spend = models.DecimalField(max_digits=12, decimal_places=2, null=True, blank=True)
-    updated_at = models.DateTimeField(auto_now=True)
+    updated_at = models.DateTimeField(editable=False)
 
     class Meta:
         constraints = [
@@ -165,7 +173,10 @@ class IdempotencyKey(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["owner", "act", "key"], name="idempotency_unique")]
-        indexes = [models.Index(fields=["gone_at"], condition=Q(gone_at__isnull=False), name="idempotency_gone")]
+        indexes = [
+            models.Index(fields=["gone_at"], condition=Q(gone_at__isnull=False), name="idempotency_gone"),
+            models.Index(fields=["made"], condition=Q(gone_at__isnull=True), name="idempotency_made"),
+        ]
 
 
 class Notice(models.Model):

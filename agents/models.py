@@ -42,11 +42,14 @@ class ModelProvider(models.Model):
     tokens_per_minute = models.PositiveIntegerField(null=True, blank=True)
     enabled = models.BooleanField(default=True)
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(editable=False)
 
     class Meta:
         constraints = [
-            models.CheckConstraint(condition=Q(kind__in=[k.value for k in ProviderKind]), name="provider_kind_known")
+            models.CheckConstraint(condition=Q(kind__in=[k.value for k in ProviderKind]), name="provider_kind_known"),
+            models.UniqueConstraint(
+                fields=["kind", "name"], condition=Q(deleted_at__isnull=True), name="provider_name_unique"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -66,6 +69,13 @@ class ChatModel(models.Model):
     price_output = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
     enabled = models.BooleanField(default=True)
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["provider", "name"], condition=Q(deleted_at__isnull=True), name="model_name_unique"
+            )
+        ]
 
     def __str__(self) -> str:
         return self.label or self.name
@@ -88,7 +98,7 @@ class Agent(models.Model):
     tools = models.JSONField(default=dict, blank=True)
     enabled = models.BooleanField(default=True)
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(editable=False)
 
     def __str__(self) -> str:
         return self.name or "Deleted agent"

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from accounts.models import User
 from agents.models import Agent, ChatModel, ModelProvider
+from core.clock import now as clock_now
 from schedules.models import Schedule
 
 CHUNK = 5_000
@@ -14,15 +15,21 @@ CHUNK = 5_000
 
 def make_agent(port: int, model: str = "ok") -> Agent:
     """Return a shared agent whose model is served by the fake provider on `port`."""
-    provider = ModelProvider.objects.create(kind="openai", name="Fake provider", base_url=f"http://127.0.0.1:{port}/v1")
-    return Agent.objects.create(name="Bench", model=ChatModel.objects.create(provider=provider, name=model))
+    now = clock_now()
+    provider = ModelProvider.objects.create(
+        kind="openai", name="Fake provider", base_url=f"http://127.0.0.1:{port}/v1", created_at=now
+    )
+    served = ChatModel.objects.create(provider=provider, name=model)
+    return Agent.objects.create(name="Bench", model=served, created_at=now)
 
 
 def make_owners(number: int) -> list[User]:
     """Return members who may use schedules."""
     from django.contrib.auth.models import Group
 
-    owners = User.objects.bulk_create([User(email=f"owner{n}@example.com", password="!") for n in range(number)])
+    now = clock_now()
+    people = [User(email=f"owner{n}@example.com", password="!", date_joined=now) for n in range(number)]
+    owners = User.objects.bulk_create(people)
     members = Group.objects.get(name="Members")
     User.groups.through.objects.bulk_create(
         [User.groups.through(user_id=owner.pk, group_id=members.pk) for owner in owners]

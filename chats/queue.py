@@ -8,12 +8,13 @@ from django.conf import settings
 
 logger = logging.getLogger(__name__)
 
-# More hints than worker processes wake nobody else: the others find a running drain and end at once.
+# One hint wakes one process, whose drain then works and lingers: hints beyond the processes would find none free.
+# Two wait in any case, so that turns queued while the only drain ends wake the next one.
 MOST_WAITING = 2
 
 
 def hint_drain() -> bool:
-    """Hint the cluster that turns are queued; return whether a hint was sent.
+    """Hint the cluster that turns are queued; return whether a hint was sent: none is when enough wait already.
 
     A hint carries nothing but the name of the task. A broker that is away loses a hint, never a run.
     """

@@ -29,8 +29,6 @@ from agents.selectors import provider_key
 from chats import queue
 from chats.selectors import health
 
-CLOCK_SILENT_SECONDS = 30
-DRAIN_SILENT_SECONDS = 60
 LEAST_FREE_BYTES = 500_000_000
 SECRETS = ("secret-key", "encryption-key")
 KEYED = (ProviderKind.ANTHROPIC, ProviderKind.GOOGLE)
@@ -123,7 +121,7 @@ def clock(now: datetime) -> Iterator[Finding]:
     age = health.clock_age(now)
     if age is None:
         yield fail("clock", "no worker has run yet: start `manage.py worker`")
-    elif age > CLOCK_SILENT_SECONDS:
+    elif age > health.CLOCK_SILENT_SECONDS:
         yield fail("clock", f"no clock ticked for {age:.0f} s: start `manage.py worker`; what fell due meanwhile waits")
     else:
         yield ok("clock", f"ticked {age:.0f} s ago")
@@ -131,12 +129,12 @@ def clock(now: datetime) -> Iterator[Finding]:
 
 def drains(now: datetime) -> Iterator[Finding]:
     """Is queued work being taken?"""
-    if not health.drains_needed(now, older_than=DRAIN_SILENT_SECONDS):
+    if not health.drains_needed(now, older_than=health.DRAIN_SILENT_SECONDS):
         yield ok("drains", "nothing that may run waits for longer than a minute")
         return
     age = health.drain_age(now)
     since = "never" if age is None else f"{age:.0f} s ago"
-    if age is None or age > DRAIN_SILENT_SECONDS:
+    if age is None or age > health.DRAIN_SILENT_SECONDS:
         yield fail("drains", f"turns wait and no drain lives (last sign of life: {since})")
     else:
         yield note("drains", f"turns wait for a free place (last sign of life: {since})")

@@ -10,14 +10,13 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from chats.selectors.health import clock_age
+from chats.selectors.health import CLOCK_SILENT_SECONDS, clock_age
 from core.clock import now as clock_now
 from core.errors import Refusal
 from core.problems import problem_response
 
 log = logging.getLogger(__name__)
 
-STALE_SECONDS = 30
 _migrated = False
 
 
@@ -38,7 +37,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
         checks["database"] = True
         checks["migrations"] = migrated()
         age = clock_age(clock_now()) if checks["migrations"] else None
-        checks["worker"] = age is not None and age < STALE_SECONDS
+        checks["worker"] = age is not None and age <= CLOCK_SILENT_SECONDS
     except DatabaseError:
         log.exception("the readiness check cannot read the database")
     if all(checks.values()):

@@ -18,10 +18,14 @@ def is_postgresql(using: str = "default") -> bool:
 
 
 def locked(queryset: "models.QuerySet[M]", *, skip_locked: bool = False) -> "models.QuerySet[M]":
-    """Lock the rows of `queryset` where the database can; SQLite's IMMEDIATE transaction locks all of it already."""
+    """Lock the rows of `queryset` where the database can; SQLite's IMMEDIATE transaction locks all of it already.
+
+    The lock leaves keys alone, so that somebody who inserts a row that points here (a run of this owner) need not wait:
+    with a full lock an edit and a settle would wait for each other.
+    """
     if not is_postgresql(queryset.db):
         return queryset
-    return queryset.select_for_update(skip_locked=skip_locked, of=("self",))
+    return queryset.select_for_update(skip_locked=skip_locked, of=("self",), no_key=True)
 
 
 @contextmanager

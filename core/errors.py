@@ -47,8 +47,8 @@ def _conflict(code: str, sentence: str, status: int = 409) -> Entry:
     return Entry(code, "conflict", status, sentence)
 
 
-def _outcome(code: str, sentence: str, *, retryable: bool = False) -> Entry:
-    return Entry(code, "outcome", 409, sentence, retryable=retryable)
+def _outcome(code: str, sentence: str, act: str = "", *, retryable: bool = False) -> Entry:
+    return Entry(code, "outcome", 409, sentence, retryable=retryable, act=act)
 
 
 def _transient(code: str, status: int, sentence: str) -> Entry:
@@ -109,7 +109,6 @@ CATALOGUE: dict[str, Entry] = _table(
         "permission_revoked",
         403,
         "You may no longer use schedules here. Ask an operator to give it back.",
-        "Copy a message",
     ),
     _policy("feature_disabled", 403, "Schedules are switched off for your account."),
     _policy("owner_inactive", 403, "The account was inactive."),
@@ -128,24 +127,29 @@ CATALOGUE: dict[str, Entry] = _table(
     ),
     _transient("rate_limited", 429, "Too many requests for now; the next one has to wait."),
     _transient("not_ready", 503, "The server is not ready yet. Try again in a few seconds."),
-    Entry("internal", "internal", 500, "Something broke on our side. It is recorded and nothing of yours is lost."),
+    Entry(
+        "internal",
+        "internal",
+        500,
+        "Something broke on our side. It is recorded and nothing of yours is lost.",
+        act="Switch on again",
+    ),
     # Why a schedule is blocked, a run refused.
-    _outcome("agent_deleted", "Its agent is gone. Choose another and it goes on."),
-    _outcome("agent_forbidden", "You may no longer use the agent {agent}."),
-    _outcome("agent_disabled", "The agent {agent} is switched off."),
-    _outcome("project_deleted", "Its project is gone. Choose where it goes from now on."),
-    _outcome("conversation_gone", "Its conversation is gone. Choose where it goes from now on."),
-    _outcome("goal_held", "Its goal is blocked: resume the goal first."),
-    _outcome("model_unavailable", "Its model is switched off. Choose an agent with another one."),
-    _outcome("too_many_failures", "It failed {count} times in a row, last with: {last}"),
-    _outcome("insufficient_balance", "{count} runs in a row found no credit."),
+    _outcome("agent_deleted", "Its agent is gone. Choose another and it goes on.", "Choose an agent"),
+    _outcome("agent_forbidden", "You may no longer use the agent {agent}.", "Choose an agent"),
+    _outcome("agent_disabled", "The agent {agent} is switched off.", "Choose an agent"),
+    _outcome("project_deleted", "Its project is gone. Choose where it goes from now on.", "Choose a project"),
+    _outcome("conversation_gone", "Its conversation is gone. Choose where it goes from now on.", "Choose a project"),
+    _outcome("goal_held", "Its goal is blocked: resume the goal first.", "Switch on again"),
+    _outcome("model_unavailable", "Its model is switched off. Choose an agent with another one.", "Choose an agent"),
+    _outcome("too_many_failures", "It failed {count} times in a row, last with: {last}", "Switch on again"),
+    _outcome("insufficient_balance", "{count} runs in a row found no credit.", "Switch on again"),
     _outcome("by_operator", "An operator blocked it."),
     # Why a run was skipped, missed, cancelled, stopped.
     _outcome("overlap", "The run before was still busy. Rule: skip this time."),
     _outcome("skip_date", "You left out this date."),
     _outcome("skip_next", "You left out this one."),
     _outcome("balance", "No credit left."),
-    _outcome("budget", "This month’s budget is used up."),
     _outcome("quota", "Today’s {most} runs are used up."),
     _outcome("approvals_pending", "5 approvals already wait."),
     _outcome("misfire", "The server noticed it too late. Rule: skip, and say so."),
@@ -196,6 +200,7 @@ CATALOGUE: dict[str, Entry] = _table(
     Entry("leap_years_only", "notice", 200, "It runs in years with 29 February only."),
     Entry("run_settled", "notice", 200, "{name}: {outcome}"),
     Entry("runs_missed", "notice", 200, "{count} schedules missed runs while the server was away: {names}"),
+    Entry("provider_key_refused", "notice", 200, "The provider {provider} refused its key. Set another one."),
     Entry("schedule_blocked", "notice", 200, "{name} is blocked: {why}"),
 )
 

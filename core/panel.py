@@ -128,11 +128,3 @@ def watched(response: HttpResponse, etag: str, every: float) -> HttpResponse:
     response["ETag"] = f'"{etag}"'
     response[EVERY_HEADER] = str(every)
     return response
-
-
-def page_or_part(
-    request: HttpRequest, page: str, part: str, context: dict[str, Any], status: int = 200
-) -> HttpResponse:
-    """Render the page, or only its named part when a script asks for it."""
-    template = f"{page}#{part}" if is_htmx(request) else page
-    return render(request, template, context, status=status)

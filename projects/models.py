@@ -49,7 +49,7 @@ class ProjectPolicy(models.Model):
     require_project = models.BooleanField(null=True, blank=True)
     pinned_name = models.CharField(max_length=1000, null=True, blank=True, help_text="Resolved among each owner's own.")
     pinned_project = models.ForeignKey(ChatProject, null=True, blank=True, on_delete=models.PROTECT)
-    updated_at = models.DateTimeField(auto_now=True)
+    updated_at = models.DateTimeField(editable=False)
 
     class Meta:
         verbose_name_plural = "project policies"

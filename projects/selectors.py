@@ -15,6 +15,8 @@ from projects.domain.destination import Policy
 from projects.domain.policy import Resolved, name_key, resolve_policy
 from projects.models import ChatProject, ProjectPolicy
 
+POLICY_COLUMNS = ("scope", "group_id", "user_id", "require_project", "pinned_name", "pinned_project_id")
+
 
 @dataclass(frozen=True)
 class ProjectFacts:
@@ -26,6 +28,21 @@ class ProjectFacts:
     owner_id: int
     archived: bool
     deleted: bool
+
+
+TO_BE_MADE = 0
+"""Stands in a planned policy for the id of a project that is made when the policy is set; no row has it."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A policy as it would be: `row` stands in place of the stored one of its scope.
+
+    `made` is the name key of the project that every active person of the scope who lacks it would get; empty: none.
+    """
+
+    row: Mapping[str, Any]
+    made: str = ""
 
 
 def projects_of(owner: User) -> QuerySet[ChatProject]:
@@ -49,8 +66,8 @@ def project_facts(project_ids: Collection[int]) -> dict[int, ProjectFacts]:
     }
 
 
-def policies_for(owner_ids: Collection[int]) -> dict[int, Policy]:
-    """Return the policy that binds each owner, in three queries at most.
+def policies_for(owner_ids: Collection[int], *, planned: Planned | None = None) -> dict[int, Policy]:
+    """Return the policy that binds each owner, in three queries at most; `planned` as if it were stored already.
 
     A pin given by name is looked up among each owner's own projects; one that is gone or somebody else's leaves
     `pin_id` empty (P8: refused, never silently "none").
@@ -58,7 +75,7 @@ def policies_for(owner_ids: Collection[int]) -> dict[int, Policy]:
     ids = list(owner_ids)
     if not ids:
         return {}
-    deployment, by_group, by_user = _rows(ids)
+    deployment, by_group, by_user = _rows(ids, planned)
     groups: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
     if by_group:
         memberships = User.groups.through.objects.filter(user_id__in=ids, group_id__in=list(by_group))
@@ -67,7 +84,18 @@ def policies_for(owner_ids: Collection[int]) -> dict[int, Policy]:
     resolved = {
         owner: resolve_policy(deployment=deployment, groups=groups[owner], user=by_user.get(owner)) for owner in ids
     }
-    return _with_pins(resolved)
+    return _with_pins(resolved, planned)
+
+
+def people_lacking(row: Mapping[str, Any], key: str) -> QuerySet[User]:
+    """Return the active people of the scope of a policy `row` who have no project of the name `key`."""
+    people = User.objects.filter(is_active=True)
+    if row["scope"] == "group":
+        people = people.filter(groups=row["group_id"])
+    elif row["scope"] == "user":
+        people = people.filter(pk=row["user_id"])
+    having = ChatProject.objects.filter(name_key=key, deleted_at=None).values("owner_id")
+    return people.exclude(pk__in=having)
 
 
 def policy_of(owner: User) -> Policy:
@@ -76,13 +104,14 @@ def policy_of(owner: User) -> Policy:
 
 
 def _rows(
-    ids: list[int],
+    ids: list[int], planned: Planned | None
 ) -> tuple[Mapping[str, Any] | None, dict[int, Mapping[str, Any]], dict[int, Mapping[str, Any]]]:
     deployment: Mapping[str, Any] | None = None
     by_group: dict[int, Mapping[str, Any]] = {}
     by_user: dict[int, Mapping[str, Any]] = {}
     every = ProjectPolicy.objects.exclude(scope="user") | ProjectPolicy.objects.filter(user_id__in=ids)
-    for row in every.values("scope", "group_id", "user_id", "require_project", "pinned_name", "pinned_project_id"):
+    rows: list[Mapping[str, Any]] = list(every.values(*POLICY_COLUMNS))
+    for row in [*rows, planned.row] if planned else rows:
         if row["scope"] == "deployment":
             deployment = row
         elif row["scope"] == "group":
@@ -92,8 +121,8 @@ def _rows(
     return deployment, by_group, by_user
 
 
-def _with_pins(resolved: Mapping[int, Resolved]) -> dict[int, Policy]:
-    """Find the pinned projects of all owners at once."""
+def _with_pins(resolved: Mapping[int, Resolved], planned: Planned | None) -> dict[int, Policy]:
+    """Find the pinned projects of all owners at once, those that a planned policy would make included."""
     pinned = {owner: r for owner, r in resolved.items() if r.pinned}
     by_key: dict[tuple[int, str], tuple[int, str]] = {}
     by_id: dict[tuple[int, int], tuple[int, str]] = {}
@@ -104,6 +133,10 @@ def _with_pins(resolved: Mapping[int, Resolved]) -> dict[int, Policy]:
         found = live.filter(name_key__in=wanted_keys) | live.filter(pk__in=wanted_ids)
         for pk, owner, key, name in found.values_list("pk", "owner_id", "name_key", "name"):
             by_key[owner, key] = by_id[owner, pk] = (pk, name)
+    if planned and planned.made and pinned:
+        lacking = people_lacking(planned.row, planned.made).filter(pk__in=list(pinned))
+        for owner in lacking.values_list("pk", flat=True):
+            by_key[owner, planned.made] = (TO_BE_MADE, pinned[owner].pin_name)
     policies: dict[int, Policy] = {}
     for owner, r in resolved.items():
         by_pin = by_id.get((owner, r.pin_project)) if r.pin_project is not None else None

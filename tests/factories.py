@@ -47,6 +47,7 @@ def make_provider(**fields: Any) -> ModelProvider:
         "kind": "openai",
         "name": f"Provider {next(_numbers)}",
         "base_url": "http://127.0.0.1:9/v1",
+        "created_at": NOW,
         **fields,
     }
     return ModelProvider.objects.create(**fields)
@@ -59,7 +60,7 @@ def make_model(*, provider: ModelProvider | None = None, **fields: Any) -> ChatM
 
 def make_agent(*, owner: User | None = None, model: ChatModel | None = None, **fields: Any) -> Agent:
     """Return an agent; without an owner all may use it."""
-    fields = {"name": f"Agent {next(_numbers)}", **fields}
+    fields = {"name": f"Agent {next(_numbers)}", "created_at": NOW, **fields}
     return Agent.objects.create(owner=owner, model=model or make_model(), **fields)
 
 

@@ -62,6 +62,7 @@ class LimitSetAdmin(OperatorAdmin):
     ordering = ("scope", "id")
     autocomplete_fields = ("user", "group")
     deletable = True
+    noted_by_service = True
     delete_warning = _("Everything set here is inherited from then on.")
 
     @display(description=_("Of"))
@@ -90,4 +91,4 @@ class LimitSetAdmin(OperatorAdmin):
         return limits_set(scope=scope, group=group, user=user, values=values, actor=actor, now=now)
 
     def erase(self, request: HttpRequest, obj: Any, now: datetime) -> None:
-        limits_forget(row=obj, now=now)
+        limits_forget(row=obj, actor=request.user if isinstance(request.user, User) else None, now=now)

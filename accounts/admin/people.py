@@ -149,6 +149,15 @@ class UserAdmin(OperatorAdmin):
         over = obj is not None and obj.is_superuser and not request.user.is_superuser
         return not over and super().has_change_permission(request, obj)
 
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
+        """Say what changed of the profile; what changed of access and password the services have noted."""
+        if not add:
+            form.changed_data = [name for name in form.changed_data if name in PROFILE]
+        return super().construct_change_message(request, form, formsets, add)
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        return super().log_change(request, obj, message) if message else None
+
     def write(self, request: HttpRequest, obj: Any, form: Any, change: bool, now: datetime) -> User:
         data = form.cleaned_data
         if not change:
@@ -161,7 +170,7 @@ class UserAdmin(OperatorAdmin):
                 now=now,
             )
         user = User.objects.get(pk=obj.pk)
-        profile_edit(user=user, values={name: data[name] for name in PROFILE if name in form.changed_data}, now=now)
+        profile_edit(user=user, values={name: data[name] for name in PROFILE if name in form.changed_data})
         self._write_access(request, user, form, now)
         if data.get("new_password"):
             password_set(user=user, password=data["new_password"], actor=_operator(request), now=now)

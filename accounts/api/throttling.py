@@ -14,7 +14,10 @@ from core.clock import host_now
 
 
 class TokenThrottle(BaseThrottle):
-    """A fixed window of one minute per token, or per person without one; counted in the cache of this deployment."""
+    """A fixed window of one minute per token, or per person without one.
+
+    Counted in Redis for all processes together; without Redis each process counts alone.
+    """
 
     def allow_request(self, request: Request, view: Any) -> bool:
         if not request.user or not request.user.is_authenticated:

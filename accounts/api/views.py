@@ -33,7 +33,7 @@ class Me(Api):
     @extend_schema(operation_id="me_partial_update", request=MeEdit, responses={200: MeShown, **problems()})
     def partial_update(self, request: ApiRequest) -> Response:
         """Change how times and names are shown to me."""
-        user = profile_edit(user=request.user, values=validated(MeEdit, request.data), now=edge_now())
+        user = profile_edit(user=request.user, values=validated(MeEdit, request.data))
         return Response(outputs.me_out(user, held(user)))
 
 

@@ -64,7 +64,7 @@ def theme(request: HttpRequest) -> HttpResponse:
     wanted = request.POST.get("theme", "")
     if wanted not in _THEMES:
         raise Refusal.at("theme", "choice_unknown", choices=", ".join(_THEMES))
-    profile_edit(user=cast(User, request.user), values={"theme": wanted}, now=clock_now())
+    profile_edit(user=cast(User, request.user), values={"theme": wanted})
     return done(request, to=where_from(request, reverse("schedules:panel")), leave=True)
 
 
@@ -77,7 +77,7 @@ def preferences(request: HttpRequest) -> HttpResponse:
         return _preferences_form(request, {name: getattr(user, name) for name in _PREFERENCES})
     typed = {name: request.POST.get(name, "") for name in _PREFERENCES}
     try:
-        profile_edit(user=user, values=_checked(typed), now=clock_now())
+        profile_edit(user=user, values=_checked(typed))
     except Refusal as refusal:
         return _preferences_form(request, typed, refusal)
     return done(request, to=reverse("accounts:settings"), text=_("Your settings are saved."))

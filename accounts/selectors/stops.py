@@ -19,6 +19,11 @@ class Stop:
     by: str
 
 
+def stop_lifted_at() -> datetime | None:
+    """Return when the switch was last put back to off, or None: a wait ended then, and lateness is asked again (R38)."""
+    return GlobalStop.objects.filter(on=False).values_list("changed_at", flat=True).first()
+
+
 def global_stop() -> Stop | None:
     """Return the stop that is on, or None. The environment's wins: no switch lifts it."""
     if settings.GLOBAL_STOP:

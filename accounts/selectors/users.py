@@ -10,7 +10,7 @@ from core.errors import Refusal
 
 def user_named(email: str) -> User:
     """Return the account with this e-mail, whatever the case. Raises Refusal `account_not_found` at `email`."""
-    user = User.objects.filter(email__iexact=email.strip()).first()
+    user = User.objects.with_email(email.strip()).first()
     if user is None:
         raise Refusal.at("email", "account_not_found", email=email)
     return user

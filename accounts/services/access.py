@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from accounts.models import LimitSet, User
+from core.audit import REMOVED, noted
 from core.db import serialised
 from core.errors import FieldError, Refusal
 
@@ -46,6 +47,10 @@ def access_set(
             user.groups.set(groups)
         if permissions is not None:
             user.user_permissions.set(permissions)
+        said = [f"{name}: {'on' if value else 'off'}" for name, value in values.items()]
+        said += ["groups"] if groups is not None else []
+        said += ["rights"] if permissions is not None else []
+        noted(actor, user, ", ".join(said), now=now)
     return user
 
 
@@ -71,11 +76,14 @@ def password_set(*, user: User, password: str, actor: User | None = None, now: d
             [FieldError("password", "password_weak", {"problem": text}) for text in error.messages]
         ) from error
     user.set_password(password)
-    user.save(update_fields=["password"])
+    with transaction.atomic():
+        user.save(update_fields=["password"])
+        noted(actor, user, "password", now=now)
     return user
 
 
 def limits_forget(*, row: LimitSet, actor: User | None = None, now: datetime) -> None:
     """Remove the limits of one scope: from now on everything there is inherited."""
     with transaction.atomic():
-        LimitSet.objects.filter(pk=row.pk).delete()
+        if LimitSet.objects.filter(pk=row.pk).delete()[0]:
+            noted(actor, row, "", act=REMOVED, now=now)

@@ -12,6 +12,7 @@ from django.db import transaction
 
 from accounts.domain.limits import DEPLOYMENT_ONLY, NAMES
 from accounts.models import LimitSet, User
+from core.audit import ADDED, CHANGED, noted
 from core.errors import FieldError, Refusal
 
 _MOST = 2_147_483_647
@@ -44,10 +45,14 @@ def limits_set(
     if errors:
         raise Refusal.of(errors)
     with transaction.atomic():
-        row, _ = LimitSet.objects.select_for_update().get_or_create(scope=scope, group=group, user=user)
-        for name, value in values.items():
+        row, made = LimitSet.objects.select_for_update().get_or_create(
+            scope=scope, group=group, user=user, defaults={"updated_at": now}
+        )
+        for name, value in {**values, "updated_at": now}.items():
             setattr(row, name, value)
         row.save(update_fields=[*values, "updated_at"])
+        said = ", ".join(f"{name}: {'inherit' if value is None else value}" for name, value in values.items())
+        noted(actor, row, said, act=ADDED if made else CHANGED, now=now)
     return row
 
 

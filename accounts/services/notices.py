@@ -26,8 +26,3 @@ def notice_add(
         created_at=now,
     )
     Notice.objects.bulk_create([row], ignore_conflicts=True)
-
-
-def notices_read(*, user_id: int, now: datetime) -> int:
-    """Mark everything `user_id` was told as read; returns how many were unread."""
-    return Notice.objects.filter(user_id=user_id, read_at=None).update(read_at=now)

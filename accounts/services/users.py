@@ -106,7 +106,7 @@ def setup_complete(
         return user_create(email=email, password=password, operator=True, zone=zone, display_name=display_name, now=now)
 
 
-def profile_edit(*, user: User, values: Mapping[str, Any], now: datetime) -> User:
+def profile_edit(*, user: User, values: Mapping[str, Any]) -> User:
     """Change any of `display_name`, `zone`, `locale`, `clock`, `first_weekday`, `theme`; other columns stay untouched.
 
     A new zone moves no schedule: each keeps its own. Raises Refusal with the fields that cannot be used.
@@ -149,7 +149,7 @@ def _email_errors(email: str) -> list[FieldError]:
         validate_email(email)
     except ValidationError:
         return [FieldError("email", "wrong_type", {"expected": "an e-mail address"})]
-    return [FieldError("email", "email_taken")] if User.objects.filter(email__iexact=email).exists() else []
+    return [FieldError("email", "email_taken")] if User.objects.with_email(email).exists() else []
 
 
 def _name_errors(user: User) -> list[FieldError]:

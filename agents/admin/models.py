@@ -58,7 +58,7 @@ class ChatModelAdmin(WithTombstones):
     def write(self, request: HttpRequest, obj: Any, form: Any, change: bool, now: datetime) -> ChatModel:
         data = form.cleaned_data
         values = {name: data[name] for name in COLUMNS if name in (form.changed_data if change else data)}
-        return model_save(model=obj if change else None, values=values, now=now)
+        return model_save(model=obj if change else None, values=values)
 
     def erase(self, request: HttpRequest, obj: Any, now: datetime) -> None:
         model_delete(model=obj, now=now)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from django.conf import settings
-from django.db import models, transaction
+from django.db import IntegrityError, models, transaction
 
 from agents.models import Agent, ChatModel, ModelProvider
 from agents.services.providers import KINDS_WITH_ADDRESS
@@ -36,7 +36,7 @@ def provider_save(
     """Add a provider (None) or change the named columns of one.
 
     `key` None leaves the stored key, an empty one clears it, any other is sealed and can never be read back here.
-    Raises Refusal with the fields that cannot be used.
+    Raises Refusal with the fields that cannot be used: `name_taken` for a second one of that kind and name.
     """
     wanted = _texts(values)
     if key is not None:
@@ -49,7 +49,9 @@ def provider_save(
         errors.append(FieldError("base_url", "wrong_type", {"expected": "an http or https address"}))
     if row.key_env and key:
         errors.append(FieldError("key_env", "wrong_type", {"expected": "empty where a key is given"}))
-    return _stored(provider, row, wanted, errors)
+    if _twin(row):
+        errors.append(FieldError("name", "name_taken", {"name": row.name}))
+    return _stored(provider, row, wanted, errors, now)
 
 
 def provider_delete(*, provider: ModelProvider, now: datetime) -> bool:
@@ -63,15 +65,14 @@ def provider_delete(*, provider: ModelProvider, now: datetime) -> bool:
         return _gone(provider, now, key_encrypted="", key_env="", enabled=False)
 
 
-def model_save(*, model: ChatModel | None, values: Mapping[str, Any], now: datetime) -> ChatModel:
+def model_save(*, model: ChatModel | None, values: Mapping[str, Any]) -> ChatModel:
     """Add a model (None) or change the named columns of one. Raises Refusal with the fields that cannot be used."""
     wanted = _texts(values)
     row = _merged(model, ChatModel, wanted)
     errors = _text_errors(wanted, needed=("name",), most={**_MOST, "name": 200})
     if "provider" in wanted and row.provider.deleted_at is not None:
         errors.append(FieldError("provider", "model_unavailable"))
-    twins = ChatModel.objects.filter(provider=row.provider_id, name=row.name, deleted_at=None).exclude(pk=row.pk)
-    if twins.exists():
+    if _twin(row):
         errors.append(FieldError("name", "name_taken", {"name": row.name}))
     errors += [
         FieldError(name, "out_of_range", {"least": 0, "most": "999999"})
@@ -100,7 +101,7 @@ def agent_save(*, agent: Agent | None, values: Mapping[str, Any], now: datetime)
     errors += _number_errors(wanted)
     if "tools" in wanted and not isinstance(wanted["tools"], dict):
         errors.append(FieldError("tools", "wrong_type", {"expected": "an object"}))
-    return _stored(agent, row, wanted, errors)
+    return _stored(agent, row, wanted, errors, now)
 
 
 def agent_delete(*, agent: Agent, now: datetime) -> bool:
@@ -126,14 +127,35 @@ def _merged(row: M | None, kind: type[M], wanted: Mapping[str, Any]) -> M:
     return merged
 
 
-def _stored(given: M | None, row: M, wanted: Mapping[str, Any], errors: list[FieldError]) -> M:
+def _stored(
+    given: M | None, row: M, wanted: Mapping[str, Any], errors: list[FieldError], now: datetime | None = None
+) -> M:
+    """Write what was added or changed; `now` is the instant of making, where the table keeps it."""
     if errors:
         raise Refusal.of(errors)
-    if given is None:
-        row.save(force_insert=True)
-    elif wanted:
-        row.save(update_fields=list(wanted))
+    if given is None and not isinstance(row, ChatModel):
+        assert now is not None
+        row.created_at = now
+    try:
+        with transaction.atomic():
+            if given is None:
+                row.save(force_insert=True)
+            elif wanted:
+                row.save(update_fields=list(wanted))
+    except IntegrityError as error:
+        if not _twin(row):
+            raise
+        raise Refusal.at("name", "name_taken", name=row.name) from error
     return row
+
+
+def _twin(row: M) -> bool:
+    """Return whether another live row has the name that is unique beside it; agents may share one."""
+    if isinstance(row, Agent):
+        return False
+    beside = {"kind": row.kind} if isinstance(row, ModelProvider) else {"provider": row.provider_id}
+    rows = type(row)._default_manager.filter(name=row.name, deleted_at=None, **beside)
+    return rows.exclude(pk=row.pk).exists()
 
 
 def _text_errors(

@@ -41,19 +41,17 @@ def provider_add(
     errors = _refused(kind=kind, name=name, base_url=base_url, model=model, agent=agent)
     if errors:
         raise Refusal.of(errors)
+    given = {
+        "base_url": base_url.strip(),
+        "key_env": key_env.strip(),
+        "key_encrypted": seal(key) if key else "",
+        "enabled": True,
+    }
     provider, _ = ModelProvider.objects.update_or_create(
-        kind=kind,
-        name=tidy(name),
-        deleted_at=None,
-        defaults={
-            "base_url": base_url.strip(),
-            "key_env": key_env.strip(),
-            "key_encrypted": seal(key) if key else "",
-            "enabled": True,
-        },
+        kind=kind, name=tidy(name), deleted_at=None, defaults=given, create_defaults={**given, "created_at": now}
     )
     chat_model, _ = ChatModel.objects.get_or_create(provider=provider, name=model.strip(), deleted_at=None)
-    made = _shared_agent(tidy(agent), chat_model) if agent is not None else None
+    made = _shared_agent(tidy(agent), chat_model, now) if agent is not None else None
     return provider, chat_model, made
 
 
@@ -64,12 +62,12 @@ def first_look_ensure(*, local: bool, now: datetime) -> Agent:
     as the agent still stands on one of these two it follows `local`; once any agent exists nothing is made again.
     """
     with serialised(_FIRST_LOOK):
-        demo = _first_look_model(ProviderKind.DEMO, DEMO_NAME, DEMO_MODEL, DEMO_NAME)
-        small = _small_model() if local else None
+        demo = _first_look_model(ProviderKind.DEMO, DEMO_NAME, DEMO_MODEL, DEMO_NAME, now)
+        small = _small_model(now) if local else None
         wanted = small or demo
         agent = Agent.objects.select_related("model__provider").order_by("id").first()
         if agent is None:
-            return _shared_agent(FIRST_AGENT, wanted)
+            return _shared_agent(FIRST_AGENT, wanted, now)
         kinds = (ProviderKind.DEMO, ProviderKind.LOCAL)
         if agent.name == FIRST_AGENT and agent.model_id != wanted.pk and agent.model.provider.kind in kinds:
             Agent.objects.filter(pk=agent.pk, model_id=agent.model_id).update(model=wanted)
@@ -77,27 +75,27 @@ def first_look_ensure(*, local: bool, now: datetime) -> Agent:
         return agent
 
 
-def _small_model() -> ChatModel:
-    model = _first_look_model(ProviderKind.LOCAL, LOCAL_NAME, localmodel.MODEL, localmodel.LABEL)
+def _small_model(now: datetime) -> ChatModel:
+    model = _first_look_model(ProviderKind.LOCAL, LOCAL_NAME, localmodel.MODEL, localmodel.LABEL, now)
     if model.context_window is None:
         model.context_window = localmodel.CONTEXT_WINDOW
         model.save(update_fields=["context_window"])
     return model
 
 
-def _first_look_model(kind: ProviderKind, name: str, model: str, label: str) -> ChatModel:
+def _first_look_model(kind: ProviderKind, name: str, model: str, label: str, now: datetime) -> ChatModel:
     provider = ModelProvider.objects.filter(kind=kind).order_by("id").first()
     if provider is None:
-        provider = ModelProvider.objects.create(kind=kind, name=name)
+        provider = ModelProvider.objects.create(kind=kind, name=name, created_at=now)
     found = provider.models.order_by("id").first()
     return found or ChatModel.objects.create(provider=provider, name=model, label=label)
 
 
-def _shared_agent(name: str, model: ChatModel) -> Agent:
+def _shared_agent(name: str, model: ChatModel, now: datetime) -> Agent:
     """Return the shared agent called `name`, moved to `model`; made when there is none."""
     agent = Agent.objects.filter(owner=None, name=name, deleted_at=None).order_by("id").first()
     if agent is None:
-        return Agent.objects.create(name=name, model=model)
+        return Agent.objects.create(name=name, model=model, created_at=now)
     agent.model = model
     agent.enabled = True
     agent.save(update_fields=["model", "enabled"])

@@ -38,7 +38,7 @@ class Live:
     def text(self) -> str:
         """Return everything written so far; joining is left to whoever reads."""
         if len(self.pieces) > 1:
-            self.pieces = ["".join(self.pieces)]
+            self.pieces[:] = ["".join(self.pieces)]  # the same list: the runtime holds its `append`
         return self.pieces[0] if self.pieces else ""
 
     def cancel(self, why: str, stop_reason: str = "") -> None:

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from agents.models import ProviderKind
 from chats.domain.states import ACTIVE_TURN, TurnStatus
 from chats.models import Conversation, Message, Turn
-from chats.selectors.reading import Thread
+from chats.selectors.reading import Thread, ThreadFacts
 from core.human import Reader, duration, say, version
 from core.markdown import first_line, render
 
@@ -28,6 +29,8 @@ _MARKS = {
     TurnStatus.NEEDS_APPROVAL: "needs_approval",
 }
 _LOOK_ACTIVE, _LOOK_IDLE = 1, 5
+_TELLS_TIME = 5
+"""Seconds after which the time that an answer takes is shown anew though no text came."""
 _END = re.compile(r"((?:</[a-z0-9]+>\s*)*)$")
 
 
@@ -60,11 +63,27 @@ def _row(conversation: Conversation, reader: Reader) -> View:
     }
 
 
+def thread_version(conversation: Conversation, facts: ThreadFacts, reader: Reader) -> tuple[str, int]:
+    """Return the version of a conversation's page and when to look again, from facts alone: nothing is rendered.
+
+    Two pages of one version look the same, but for the seconds that an answer takes already.
+    """
+    turn, project = facts.turn, conversation.project
+    shown: list[Any] = [conversation.changes, conversation.title, facts.message]
+    shown += [project.pk, project.name, project.colour, project.deleted_at] if project else [None]
+    shown += [reader.zone, reader.clock, reader.today.date(), get_language()]
+    if turn is not None:
+        shown += [turn.pk, turn.status, turn.error_code, turn.stop_requested_at, turn.not_before]
+    if facts.active is not None:
+        shown.append((reader.now - (facts.active.started_at or facts.active.queued_at)).total_seconds() // _TELLS_TIME)
+    return version(shown), _LOOK_ACTIVE if facts.active else _LOOK_IDLE
+
+
 def thread_view(conversation: Conversation, thread: Thread, reader: Reader) -> View:
-    """Return everything a conversation's page shows, with its `version` and when to look again."""
+    """Return everything a conversation's page shows; `thread_version` says when it changes."""
     active = thread.active
     project = conversation.project if conversation.project and not conversation.project.deleted_at else None
-    view: View = {
+    return {
         "id": conversation.public_id,
         "title": conversation.title,
         "project": {"name": project.name, "id": project.public_id, "colour": project.colour} if project else None,
@@ -73,7 +92,6 @@ def thread_view(conversation: Conversation, thread: Thread, reader: Reader) -> V
         "stopping": bool(active and active.stop_requested_at),
         "entries": _entries(conversation, thread, reader),
     }
-    return view | {"version": version(view), "every": _LOOK_ACTIVE if active else _LOOK_IDLE}
 
 
 def _last_mark(thread: Thread) -> str:

@@ -12,9 +12,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from accounts.models import User
 from chats.models import Conversation
-from chats.panel.pages import list_view, thread_view
+from chats.panel.pages import list_view, thread_version, thread_view
 from chats.selectors.conversations import conversation_find, turn_find
-from chats.selectors.reading import conversations_page, thread_of
+from chats.selectors.reading import conversations_page, thread_facts, thread_of
 from chats.services.conversations import (
     conversation_delete,
     conversation_move,
@@ -54,16 +54,17 @@ def latest(request: HttpRequest) -> HttpResponse:
 def conversation(request: HttpRequest, public_id: str) -> HttpResponse:
     """`/c/<id>`: the thread; a script's look gets what changed, or 304."""
     found, reader = _found(request, public_id), reader_of(request)
-    thread = thread_of(found)
-    if found.unread and thread.active is None:
-        conversation_read(conversation=found, now=reader.now)
-    view = thread_view(found, thread, reader)
-    if unchanged(request, view["version"]):
-        return not_modified(view["version"], view["every"])
+    facts = thread_facts(found)
+    if found.unread and facts.active is None:
+        found = conversation_read(conversation=found, now=reader.now)
+    etag, every = thread_version(found, facts, reader)
+    if unchanged(request, etag):
+        return not_modified(etag, every)
+    view = thread_view(found, thread_of(found), reader) | {"version": etag, "every": every}
     _keep_known(view, request)
     template = "chats/conversation.html#updates" if is_htmx(request) else "chats/conversation.html"
     context = {"talk": view, "conversation": found, "reader": reader, "here": "chats"}
-    return watched(render(request, template, context), view["version"], view["every"])
+    return watched(render(request, template, context), etag, every)
 
 
 @face

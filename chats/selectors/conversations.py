@@ -54,8 +54,9 @@ def conversations_matching(
 
 
 def messages_of(conversation: Conversation) -> QuerySet[Message]:
-    """Return everything said, oldest first."""
-    return Message.objects.filter(conversation=conversation).select_related("turn").order_by("sequence")
+    """Return everything said, oldest first, without the model library's own history, which nobody is shown."""
+    rows = Message.objects.filter(conversation=conversation).select_related("turn").order_by("sequence")
+    return rows.defer("model_messages")
 
 
 def turns_of(conversation: Conversation) -> QuerySet[Turn]:

@@ -10,6 +10,14 @@ from accounts.selectors.stops import global_stop
 from chats.domain.states import TurnStatus
 from chats.models import Turn, WorkerHost
 
+CLOCK_SILENT_SECONDS = 30
+"""A clock that has not ticked for this long counts as silent on every page and in every report."""
+DRAIN_SILENT_SECONDS = 60
+"""A turn that could have been leased for this long says that no drain works."""
+CLOCK_HUNG_SECONDS = 20.0
+DRAIN_HUNG_SECONDS = 10.0
+"""A clock, or a drain with work to do, that shows no sign for this long is replaced by its supervisor."""
+
 
 def host_stopping(name: str) -> bool:
     """Return whether the host was asked to shut down (R30)."""

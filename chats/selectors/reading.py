@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.db.models import OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Substr
+from django.db.models.functions import Length, Substr
 
 from accounts.models import User
 from chats.domain.states import ACTIVE_TURN
@@ -24,6 +24,19 @@ class Thread:
     messages: list[Message]
     turns: dict[int, Turn]
     active: Turn | None
+
+
+@dataclass(frozen=True)
+class ThreadFacts:
+    """What can be told of a thread without reading it: its newest turn, and its newest message by its length."""
+
+    turn: Turn | None
+    message: tuple[int, str, int, int] | None
+
+    @property
+    def active(self) -> Turn | None:
+        """Return the turn that is active: a conversation has one at most, and it is the newest."""
+        return self.turn if self.turn is not None and self.turn.status in ACTIVE_TURN else None
 
 
 def conversations_page(
@@ -58,3 +71,11 @@ def thread_of(conversation: Conversation) -> Thread:
     turns = list(turns_of(conversation))
     active = next((turn for turn in turns if turn.status in ACTIVE_TURN), None)
     return Thread(messages=list(messages_of(conversation)), turns={turn.pk: turn for turn in turns}, active=active)
+
+
+def thread_facts(conversation: Conversation) -> ThreadFacts:
+    """Return what shows whether a thread grew, in two queries of one row each, however long it is."""
+    turns = Turn.objects.filter(conversation=conversation).order_by("-pk")
+    newest = Message.objects.filter(conversation=conversation).order_by("-sequence")
+    said = newest.values_list("pk", "state", "fence", Length("text")).first()
+    return ThreadFacts(turn=turns.first(), message=said)

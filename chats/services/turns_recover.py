@@ -12,6 +12,7 @@ from django.db.models import F
 
 from chats.domain.states import TurnStatus
 from chats.models import Message, Turn, TurnAttempt
+from chats.services.turns_order import conversations_hold
 from chats.services.turns_settle import Ended, turns_settle
 from core.db import locked
 
@@ -42,6 +43,7 @@ def leases_recover(*, now: datetime, most: int = 100) -> int:
 def _heal(turn: Turn, now: datetime) -> bool:
     """Look at the evidence and settle in one transaction: a worker that wakes in between changes neither (R40)."""
     with transaction.atomic():
+        conversations_hold(turn_ids=[turn.pk])
         dead = Turn.objects.filter(pk=turn.pk, status=TurnStatus.RUNNING, fence=turn.fence, lease_expires_at__lt=now)
         held = locked(dead).first()
         return held is not None and bool(turns_settle(ends=[_evidence(held, now)], now=now))
@@ -88,7 +90,7 @@ def _evidence(turn: Turn, now: datetime) -> Ended:
     if turn.stop_requested_at:
         return Ended(turn.pk, turn.fence, "stopped", text, code=turn.stop_reason, healing=True)
     spent = turn.leased_seconds + ((now - turn.leased_at).total_seconds() if turn.leased_at else 0)
-    if spent >= turn.deadline_seconds:
+    if called and spent >= turn.deadline_seconds:
         minutes = {"minutes": round(turn.deadline_seconds / 60)}
         return Ended(turn.pk, turn.fence, "timed_out", text, code="deadline", params=minutes, healing=True)
     return Ended(

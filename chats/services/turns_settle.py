@@ -16,6 +16,7 @@ from chats.domain.retry import Failed, Tries, next_try
 from chats.domain.states import TurnStatus
 from chats.models import Conversation, Message, Turn, TurnAttempt
 from chats.services.turns_order import conversations_hold
+from chats.services.turns_telling import tell_key_refused
 from core.db import locked, update_many
 from core.registry import origin_of
 
@@ -119,14 +120,16 @@ def _close_attempts(mine: Sequence[tuple[Turn, Ended]], now: datetime) -> None:
 def _retry(turn: Turn, end: Ended, now: datetime) -> bool:
     if end.how not in ("failed", "lost") or turn.stop_requested_at is not None:
         return False
-    at = _next_try(turn, end, now)
+    uncalled = end.how == "lost" and end.certainty == "definite"  # a lease that called nobody costs nothing
+    spent = turn.leased_seconds + (0.0 if uncalled else _seconds_leased(turn, now))
+    at = _next_try(turn, end, now) if spent < turn.deadline_seconds else None  # R27: of all attempts together
     if at is None:
         return False
     return lifecycle.release(
         lifecycle.Fenced(turn.pk, end.fence),
         now=now,
         not_before=at,
-        leased_seconds=turn.leased_seconds + _seconds_leased(turn, now),
+        leased_seconds=spent,
         error_code=end.code,
         error_text=clean(end.detail),
         **_usage(turn, end),
@@ -134,6 +137,8 @@ def _retry(turn: Turn, end: Ended, now: datetime) -> bool:
 
 
 def _next_try(turn: Turn, end: Ended, now: datetime) -> datetime | None:
+    if turn.leased_seconds + _seconds_leased(turn, now) >= turn.deadline_seconds:
+        return None  # R27: nothing is left of it, so a call would be paid for in vain
     if end.how == "lost":
         return _after_loss(turn, end, now)
     room = origin_of(turn.origin)
@@ -161,9 +166,11 @@ def _after_loss(turn: Turn, end: Ended, now: datetime) -> datetime | None:
 def _settle(mine: Sequence[tuple[Turn, Ended]], now: datetime) -> None:
     if not mine:
         return
-    moves = []
+    moves, unauthorized = [], []
     for turn, end in mine:
         status, code = _terminal_of(turn, end)
+        if code == "provider_auth":
+            unauthorized.append(turn)
         columns = {
             "error_code": code,
             "error_text": clean(end.detail),
@@ -179,6 +186,7 @@ def _settle(mine: Sequence[tuple[Turn, Ended]], now: datetime) -> None:
         updated_at=now, unread=True, changes=F("changes") + 1
     )
     settled([turn.pk for turn, _ in mine], now=now)
+    tell_key_refused(unauthorized, now=now)
 
 
 def _terminal_of(turn: Turn, end: Ended) -> tuple[str, str]:

@@ -85,7 +85,11 @@ def _ask_origins(held: list[Turn], now: datetime) -> dict[int, StartPlan | Start
     answers: dict[int, StartPlan | StartRefused | StartWait] = {}
     for turn in held:
         if turn.stop_requested_at is not None:
-            answers[turn.pk] = StartRefused(TurnStatus.STOPPED, turn.stop_reason, {})
+            answers[turn.pk] = StartRefused(_stopped_before_start(turn), turn.stop_reason, {})
+        elif turn.leased_seconds >= turn.deadline_seconds:  # R27: nothing is left for another call
+            answers[turn.pk] = StartRefused(
+                TurnStatus.FAILED, "deadline", {"minutes": round(turn.deadline_seconds / 60)}
+            )
     asked = [turn for turn in held if turn.pk not in answers]
     for name in {turn.origin for turn in asked}:
         room = origin_of(name)
@@ -94,6 +98,12 @@ def _ask_origins(held: list[Turn], now: datetime) -> dict[int, StartPlan | Start
             raise LookupError(f"no room is registered for turns of origin {name}")
         answers |= room.start(mine, now=now)
     return answers
+
+
+def _stopped_before_start(turn: Turn) -> str:
+    """A person's stop is a stop; a pause, a delete or a newer run cancels what was leased and had not started."""
+    by_person = turn.stop_reason.startswith("stopped_by") or turn.started_at is not None
+    return TurnStatus.STOPPED if by_person else TurnStatus.CANCELLED
 
 
 def _turn_away(held: list[Turn], answers: dict, now: datetime) -> None:

@@ -19,7 +19,7 @@ from django.conf import settings
 from django.db import connections
 
 from chats.queue import run_cluster
-from chats.selectors.health import drains_needed
+from chats.selectors.health import CLOCK_HUNG_SECONDS, DRAIN_HUNG_SECONDS, drains_needed
 from chats.services import hosts
 from config.worker.silence import Silence
 from core import clock
@@ -29,8 +29,6 @@ from schedules.clock import Clock
 logger = logging.getLogger(__name__)
 
 WATCH_SECONDS = 1.0
-CLOCK_SILENT_SECONDS = 20.0
-DRAIN_SILENT_SECONDS = 10.0
 CLUSTER_START_SECONDS = 15.0
 STOP_SECONDS = 10.0
 KEEP_SECONDS = 5.0
@@ -129,12 +127,12 @@ class Supervisor:
         found = []
         if self.clock:
             silent = self.clock_silence.look(hosts.clock_sign(name=self.host), at)
-            if silent > CLOCK_SILENT_SECONDS and self._old(self.clock, CLOCK_SILENT_SECONDS):
+            if silent > CLOCK_HUNG_SECONDS and self._old(self.clock, CLOCK_HUNG_SECONDS):
                 found.append(self.clock)
         if not drains_needed(now, older_than=WATCH_SECONDS):
             self.drain_silence.forget()
         silent = self.drain_silence.look(hosts.drain_sign(name=self.host), at)
-        if silent > DRAIN_SILENT_SECONDS and self._old(self.cluster, CLUSTER_START_SECONDS):
+        if silent > DRAIN_HUNG_SECONDS and self._old(self.cluster, CLUSTER_START_SECONDS):
             found.append(self.cluster)
         return found
 

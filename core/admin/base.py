@@ -71,6 +71,8 @@ class OperatorAdmin(IndexedSearch, Acting, ModelAdmin):
     empty_value_display = "–"
     deletable = False
     delete_warning: Any = ""
+    noted_by_service = False
+    """Whether the services write the log of these rows themselves, so that it is not written twice."""
 
     @display(description=_TOGGLE)
     def action_checkbox(self, obj: Any) -> SafeString:
@@ -79,6 +81,15 @@ class OperatorAdmin(IndexedSearch, Acting, ModelAdmin):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[NextChangeList]:
         return NextChangeList
+
+    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        return None if self.noted_by_service else super().log_addition(request, obj, message)
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        return None if self.noted_by_service else super().log_change(request, obj, message)
+
+    def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
+        return None if self.noted_by_service else super().log_deletions(request, queryset)
 
     @property
     def search_help_text(self) -> str:  # type: ignore[override]

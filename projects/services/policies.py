@@ -8,13 +8,16 @@ from typing import Any
 
 from django.contrib.auth.models import Group
 from django.db import transaction
+from django.db.models import Count
 
 from accounts.models import User
+from core.audit import ADDED, CHANGED, noted
 from core.errors import Refusal
-from core.text import graphemes, tidy
+from core.text import graphemes, has_nul, tidy
 from projects.domain.policy import name_key
 from projects.models import ChatProject, ProjectPolicy
-from projects.services.projects import MOST_NAME, MOST_NAME_STORED, project_create
+from projects.selectors import POLICY_COLUMNS, Planned, people_lacking
+from projects.services.projects import COLOURS, MOST_NAME, MOST_NAME_STORED
 
 NAMES = ("require_project", "pinned_project")
 
@@ -36,23 +39,76 @@ def policy_set(
     the scope who lacks it. For a user it names one project of that user. Raises Refusal `limit_unknown`,
     `wrong_type`, `too_long`, `project_not_found`.
     """
+    wanted = _checked(values)
+    with transaction.atomic():
+        pin = wanted.get("pinned_project")
+        if pin and create_missing:
+            _create_missing(_blank(scope, group, user), pin, now)
+        changes = _columns(wanted, user if scope == "user" else None)
+        row, made = ProjectPolicy.objects.select_for_update().get_or_create(
+            scope=scope, group=group, user=user, defaults={"updated_at": now}
+        )
+        changes["updated_at"] = now
+        for column, value in changes.items():
+            setattr(row, column, value)
+        row.save(update_fields=list(changes))
+        noted(actor, row, _said(wanted), act=ADDED if made else CHANGED, now=now)
+    return row
+
+
+def policy_planned(
+    *,
+    scope: str,
+    group: Group | None = None,
+    user: User | None = None,
+    values: Mapping[str, Any],
+    create_missing: bool = False,
+) -> Planned:
+    """Return the policy as `policy_set` would store it, to look at with `policies_for`. Writes nothing; raises alike."""
+    wanted = _checked(values)
+    row = ProjectPolicy.objects.filter(scope=scope, group=group, user=user).values(*POLICY_COLUMNS).first()
+    planned = dict(row or _blank(scope, group, user))
+    pin = wanted.get("pinned_project")
+    made = name_key(pin) if pin and create_missing else ""
+    if scope == "user" and made and people_lacking(planned, made).exists():
+        planned |= _columns(wanted, None)
+    else:
+        planned |= _columns(wanted, user if scope == "user" else None)
+    project = planned.pop("pinned_project", None)
+    if "pinned_project" in wanted:
+        planned["pinned_project_id"] = project.pk if project else None
+    return Planned(row=planned, made=made)
+
+
+def _blank(scope: str, group: Group | None, user: User | None) -> dict[str, Any]:
+    owner = {"group_id": group.pk if group else None, "user_id": user.pk if user else None}
+    return {"scope": scope, **owner, "require_project": None, "pinned_name": None, "pinned_project_id": None}
+
+
+def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that are given, as they are meant. Raises Refusal."""
     for name in values:
         if name not in NAMES:
             raise Refusal.at(name, "limit_unknown", name=name)
-    changes: dict[str, Any] = {}
-    if "require_project" in values:
-        changes["require_project"] = _switch(values["require_project"])
-    with transaction.atomic():
-        if "pinned_project" in values:
-            pin = _pin_name(values["pinned_project"])
-            if pin and create_missing:
-                _create_missing(scope, group, user, pin, now)
-            changes |= _pin_columns(user if scope == "user" else None, pin)
-        row, _ = ProjectPolicy.objects.select_for_update().get_or_create(scope=scope, group=group, user=user)
-        for column, value in changes.items():
-            setattr(row, column, value)
-        row.save(update_fields=[*changes, "updated_at"])
-    return row
+    read = {"require_project": _switch, "pinned_project": _pin_name}
+    return {name: read[name](value) for name, value in values.items()}
+
+
+def _columns(wanted: Mapping[str, Any], user: User | None) -> dict[str, Any]:
+    """Return the columns to write; the pin of `user` is one project, any other a name."""
+    columns = {"require_project": wanted["require_project"]} if "require_project" in wanted else {}
+    return columns | _pin_columns(user, wanted["pinned_project"]) if "pinned_project" in wanted else columns
+
+
+def _said(wanted: Mapping[str, Any]) -> str:
+    """Say what was set; names of projects are people's own words and stay out of the log."""
+    said = []
+    if "require_project" in wanted:
+        said.append(f"require_project: { {None: 'inherit', True: 'on', False: 'off'}[wanted['require_project']] }")
+    if "pinned_project" in wanted:
+        pin = wanted["pinned_project"]
+        said.append(f"pinned_project: {'inherit' if pin is None else 'pinned' if pin else 'no pin'}")
+    return ", ".join(said)
 
 
 def _switch(value: Any) -> bool | None:
@@ -67,6 +123,8 @@ def _pin_name(value: Any) -> str | None:
     if not isinstance(value, str):
         raise Refusal.at("pinned_project", "wrong_type", expected="the name of a project")
     name = tidy(value)
+    if has_nul(name):
+        raise Refusal.at("pinned_project", "wrong_type", expected="text without NUL characters")
     if len(name) > MOST_NAME_STORED or graphemes(name) > MOST_NAME:
         raise Refusal.at("pinned_project", "too_long", actual=graphemes(name), most=MOST_NAME)
     return name
@@ -81,13 +139,15 @@ def _pin_columns(user: User | None, name: str | None) -> dict[str, Any]:
     return {"pinned_name": None, "pinned_project": project}
 
 
-def _create_missing(scope: str, group: Group | None, user: User | None, name: str, now: datetime) -> None:
-    people = User.objects.filter(is_active=True)
-    if scope == "group":
-        people = people.filter(groups=group)
-    elif scope == "user" and user is not None:
-        people = people.filter(pk=user.pk)
+def _create_missing(row: Mapping[str, Any], name: str, now: datetime) -> None:
+    """Make the project for everybody of the scope who lacks it; who makes it at the same time keeps theirs."""
     key = name_key(name)
-    having = ChatProject.objects.filter(name_key=key, deleted_at=None).values("owner_id")
-    for owner in people.exclude(pk__in=having):
-        project_create(owner=owner, name=name, now=now)
+    people = people_lacking(row, key).annotate(held=Count("projects", distinct=True)).values_list("pk", "held")
+    ChatProject.objects.bulk_create(
+        (
+            ChatProject(owner_id=pk, name=name, name_key=key, colour=held % COLOURS + 1, created_at=now, updated_at=now)
+            for pk, held in people.iterator()
+        ),
+        batch_size=500,
+        ignore_conflicts=True,
+    )

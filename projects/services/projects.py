@@ -73,11 +73,6 @@ def project_edit(*, project: ChatProject, values: Mapping[str, Any], now: dateti
         raise Refusal.at("name", "name_taken", name=wanted.get("name", "")) from error
 
 
-def project_rename(*, project: ChatProject, name: str, now: datetime) -> ChatProject:
-    """Give the project another name."""
-    return project_edit(project=project, values={"name": name}, now=now)
-
-
 def project_archive(*, project: ChatProject, archived: bool = True, now: datetime) -> ChatProject:
     """Hide the project from pickers, or bring it back. Schedules that file into it keep running."""
     return project_edit(project=project, values={"archived": archived}, now=now)

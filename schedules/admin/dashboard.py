@@ -11,14 +11,12 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.selectors.stops import global_stop
 from chats.queue import waiting_hints
+from chats.selectors.health import CLOCK_SILENT_SECONDS, DRAIN_SILENT_SECONDS
 from core.clock import now as clock_now
 from core.human import duration, say
 from schedules.admin.labels import REASONS
 from schedules.outputs.words import outcome_word
 from schedules.selectors.dashboard import blocked_by_reason, day_figures, engine_figures, now_figures
-
-STALE_SECONDS = 30
-DRAIN_STALE_SECONDS = 120
 
 
 def every_page(request: HttpRequest) -> dict[str, Any]:
@@ -88,8 +86,8 @@ def _engine(now: Any) -> list[dict[str, Any]]:
     found = engine_figures(now)
     hints = waiting_hints()
     broker = "Redis" if "redis" in settings.Q_CLUSTER else str(_("Database"))
-    silent = found.clock_age is None or found.clock_age > STALE_SECONDS
-    drains = found.drain_age is None or found.drain_age > DRAIN_STALE_SECONDS
+    silent = found.clock_age is None or found.clock_age > CLOCK_SILENT_SECONDS
+    drains = found.drain_age is None or found.drain_age > DRAIN_SILENT_SECONDS
     return [
         {"name": _("Clock ticked"), "value": _ago(found.clock_age), "bad": silent},
         {"name": _("Drain seen"), "value": _ago(found.drain_age), "bad": silent and drains},

@@ -14,7 +14,6 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget, 
 
 from accounts.models import User
 from core.admin import OperatorAdmin, OperatorForm, inherits_when_empty
-from core.clock import now as clock_now
 from core.errors import Refusal
 from core.human import say
 from projects.models import ProjectPolicy
@@ -78,7 +77,7 @@ class PolicyForm(OperatorForm):
             self.add_error(needed, say("required"))
             return data
         try:
-            self.impact = policy_impact(**where, create_missing=data["create_missing"], now=clock_now())
+            self.impact = policy_impact(**where, create_missing=data["create_missing"])
         except Refusal as refusal:
             self.add_error("pinned_name", say(refusal.code, refusal.params))
             return data
@@ -130,6 +129,7 @@ class ProjectPolicyAdmin(OperatorAdmin):
     ordering = ("scope", "id")
     autocomplete_fields = ("user", "group")
     deletable = True
+    noted_by_service = True
     delete_warning = _("Requirement and pin are inherited from then on.")
 
     @display(description=_("Of"))
@@ -159,4 +159,4 @@ class ProjectPolicyAdmin(OperatorAdmin):
         return row
 
     def erase(self, request: HttpRequest, obj: Any, now: datetime) -> None:
-        policy_forget(row=obj, now=now)
+        policy_forget(row=obj, actor=request.user if isinstance(request.user, User) else None, now=now)

@@ -23,6 +23,7 @@ from schedules.domain.choices import DEFAULT_NOTIFY
 from schedules.models import Schedule
 from schedules.outputs.wire import description_of
 from schedules.outputs.words import NOTIFIES, STATES, outcome_word
+from schedules.selectors.lists import own_state
 from schedules.services.editing import schedule_delete, schedule_pause
 from schedules.services.operating import BY_OPERATOR, schedule_block, schedule_release
 from schedules.services.runs import run_now
@@ -64,17 +65,6 @@ class ReasonFilter(admin.SimpleListFilter):
         if not self.value():
             return queryset
         return queryset.exclude(blocked_reason="").filter(blocked_reason=self.value())
-
-
-def state_of(schedule: Schedule) -> str:
-    """Return the state that the schedule's own columns decide."""
-    if schedule.deleting_at is not None:
-        return "deleting"
-    if schedule.blocked_reason:
-        return "blocked"
-    if not schedule.enabled:
-        return "paused"
-    return "completed" if schedule.completed_at is not None else "armed"
 
 
 def operator(request: HttpRequest) -> User:
@@ -119,7 +109,7 @@ class ScheduleAdmin(WithText):
 
     @display(description=_("State"))
     def state(self, obj: Schedule) -> SafeString | str:
-        return tag(STATES[state_of(obj)], state_of(obj))
+        return tag(STATES[own_state(obj)], own_state(obj))
 
     @display(description=_("Why"))
     def why(self, obj: Schedule) -> str:
@@ -133,7 +123,7 @@ class ScheduleAdmin(WithText):
             "completed": _("Nothing is left to run."),
             "deleting": _("It goes when its last run has ended."),
         }
-        return str(said.get(state_of(obj), _("It runs.")))
+        return str(said.get(own_state(obj), _("It runs.")))
 
     @display(description=_("Cadence"))
     def cadence_words(self, obj: Schedule) -> str:

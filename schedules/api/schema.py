@@ -31,7 +31,7 @@ class Note(serializers.Serializer[Any]):
 
 class NotifyShown(serializers.Serializer[Any]):
     on = serializers.ChoiceField(choices=choices.NOTIFY_ON)
-    channels = ChannelsField([])
+    channels = ChannelsField([], required=True)
 
 
 @extend_schema_field(CADENCE_SCHEMA)
@@ -70,13 +70,13 @@ class ScheduleShown(serializers.Serializer[Any]):
     overlap_policy = serializers.ChoiceField(choices=[policy.value for policy in Overlap])
     misfire_policy = serializers.ChoiceField(choices=[policy.value for policy in Misfire])
     misfire_grace_seconds = serializers.IntegerField()
-    approval_ttl_seconds = ApprovalField(choices.APPROVAL_SECONDS)
-    hold_on_approval = OffYetField(False)
+    approval_ttl_seconds = ApprovalField(choices.APPROVAL_SECONDS, required=True)
+    hold_on_approval = OffYetField(False, required=True)
     deadline_seconds = serializers.IntegerField(allow_null=True)
     retry_window_seconds = serializers.IntegerField()
-    goal = NoneYetField(None)
-    monthly_budget = NoneYetField(None)
-    retention = RetentionField(choices.DEFAULT_RETENTION)
+    goal = NoneYetField(None, required=True)
+    monthly_budget = NoneYetField(None, required=True)
+    retention = RetentionField(choices.DEFAULT_RETENTION, required=True)
     notify = NotifyShown()
     state = serializers.ChoiceField(choices=STATES)
     blocked_reason = serializers.CharField(allow_null=True)
@@ -144,12 +144,6 @@ class AttemptShown(serializers.Serializer[Any]):
     code = serializers.CharField(allow_null=True)
     certainty = serializers.CharField(allow_null=True)
     retryable = serializers.BooleanField()
-
-
-class AttemptList(serializers.Serializer[Any]):
-    results = AttemptShown(many=True)
-    next = serializers.CharField(allow_null=True)
-    previous = serializers.CharField(allow_null=True)
 
 
 class PreviewOccurrence(serializers.Serializer[Any]):

@@ -6,9 +6,14 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
+
 from chats.models import Turn
-from chats.services.turns_stop import turn_cancel, turn_give_up
+from chats.services.turns_stop import turn_cancel, turn_give_up, turn_stop
 from core.db import Lost, executemany, sql_instant, update_many
+from projects.domain.destination import resolve_destination
+from projects.selectors import policies_for
+from schedules.domain.deadline import deadline_seconds
 from schedules.domain.misfire import LATE_AFTER_SECONDS
 from schedules.domain.states import MOVES, NEVER_RAN, RunKind, RunStatus
 from schedules.models import Run, Schedule
@@ -85,7 +90,8 @@ def settle_many(moves: Sequence[tuple[Run, str, str, dict[str, Any], Turn]], *, 
     columns = ["status", "reason", "reason_params", "settled_at", *_TOTALS]
     if update_many(Run, columns, rows, keys=["pk", "status"]) != len(rows):
         raise Lost
-    for run, status, reason, params, _ in open_moves:
+    for run, status, reason, params, turn in open_moves:
+        run.attempts = turn.attempts_made
         run.status, run.reason, run.reason_params, run.settled_at = status, reason, params, now
     return [move[0] for move in open_moves]
 
@@ -96,17 +102,25 @@ def refresh_unstarted(schedule: Schedule, *, now: datetime) -> int:
         schedule=schedule, status=RunStatus.QUEUED, settled_at__isnull=True, started_at__isnull=True
     )
     turns = list(waiting.values_list("turn_id", flat=True))
+    policy = policies_for([schedule.owner_id])[schedule.owner_id]
     changed = waiting.update(
         name=schedule.name,
         prompt=schedule.prompt,
         agent_id=schedule.agent_id,
-        project_id=schedule.project_id,
+        project_id=resolve_destination(schedule.project_id, policy).project_id,
         revision=schedule.revision,
     )
-    columns: dict[str, Any] = {"agent_id": schedule.agent_id, "retry_window_seconds": schedule.retry_window_seconds}
-    if schedule.deadline_seconds:
-        columns["deadline_seconds"] = schedule.deadline_seconds
-    Turn.objects.filter(pk__in=turns, status="queued", started_at__isnull=True).update(**columns)
+    # Also turns that are leased and have not started: the caller holds their rows, and their start reads them anew.
+    Turn.objects.filter(pk__in=turns, started_at__isnull=True).update(
+        agent_id=schedule.agent_id,
+        retry_window_seconds=schedule.retry_window_seconds,
+        deadline_seconds=deadline_seconds(
+            own=schedule.deadline_seconds,
+            agents=schedule.agent.deadline_seconds,
+            default=settings.DEFAULT_DEADLINE_SECONDS,
+            most=settings.MAX_DEADLINE_SECONDS,
+        ),
+    )
     return changed
 
 
@@ -116,7 +130,12 @@ def cancel_unstarted(schedule: Schedule, *, reason: str, now: datetime) -> int:
         schedule=schedule, status=RunStatus.QUEUED, settled_at__isnull=True, started_at__isnull=True
     )
     turns = [turn_id for turn_id in waiting.values_list("turn_id", flat=True) if turn_id is not None]
-    return sum(turn_cancel(turn_id=turn_id, reason=reason, now=now) for turn_id in turns)
+    return sum(_cancel(turn_id, reason, now) for turn_id in turns)
+
+
+def _cancel(turn_id: int, reason: str, now: datetime) -> bool:
+    """Cancel a queued turn; one that a worker has just leased is asked to stop, and its start then cancels it."""
+    return turn_cancel(turn_id=turn_id, reason=reason, now=now) or turn_stop(turn_id=turn_id, reason=reason, now=now)
 
 
 def end_retries(schedule: Schedule, *, now: datetime) -> int:

@@ -7,12 +7,13 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from core.errors import CATALOGUE
 from core.human import Reader, duration, say, version
 from core.markdown import first_line
 from schedules.domain.states import OPEN
 from schedules.models import Run, Schedule
 from schedules.outputs.wire import description_of
-from schedules.outputs.words import FAILURES, STATES, model_label, outcome_word, strip_words
+from schedules.outputs.words import FAILURES, STATES, model_label, outcome_word, strip_words, upper_first
 from schedules.selectors.lists import Outcome, ScheduleRow
 from schedules.selectors.panel import OpenRun
 
@@ -32,10 +33,13 @@ GROUPS = {
 
 _SOON = 5  # seconds that a wait must last before it is worth a figure
 
-_EDIT_TIMES = ("cadence_invalid", "cadence_below_floor", "cadence_never_fires", "cadence_too_complex")
-_AGENT = ("agent_deleted", "agent_forbidden", "agent_disabled", "model_unavailable", "agent_not_found")
-_PROJECT = ("project_required", "project_deleted", "project_not_found", "conversation_gone")
-_SWITCH_ON = ("too_many_failures", "insufficient_balance", "goal_held", "internal")
+_OPENS = {
+    "Edit times": "kind",
+    "Choose a zone": "zone",
+    "Choose an agent": "agent",
+    "Choose a project": "project",
+}
+"""The field of the dialog to which an act of the error table leads; an act that is not here is a post."""
 
 
 def card_state(row: ScheduleRow) -> str:
@@ -192,15 +196,11 @@ def blocked_view(schedule: Schedule, *, may_write: bool) -> View:
 
 
 def _act(code: str) -> View | None:
-    if code in _EDIT_TIMES:
-        return {"edit": "kind", "label": _("Edit times")}
-    if code == "zone_unknown":
-        return {"edit": "zone", "label": _("Choose a zone")}
-    if code in _AGENT or code.startswith("tools_"):
-        return {"edit": "agent", "label": _("Choose an agent")}
-    if code in _PROJECT:
-        return {"edit": "project", "label": _("Choose a project")}
-    return {"post": "resume", "label": _("Switch on again")} if code in _SWITCH_ON else None
+    entry = CATALOGUE.get(code)
+    if entry is None or not entry.act:
+        return None
+    way = {"edit": _OPENS[entry.act]} if entry.act in _OPENS else {"post": "resume"}
+    return {**way, "label": _(entry.act)}
 
 
 def _failed(run: Run, *, may_write: bool) -> View:
@@ -221,7 +221,7 @@ def _last(schedule: Schedule, outcomes: Sequence[Outcome], reader: Reader) -> Vi
         return None
     last = settled[-1]
     text = reader.short(last.scheduled_for)
-    return {"s": last.status, "word": outcome_word(last.status), "text": _upper(text), "open": ""}
+    return {"s": last.status, "word": outcome_word(last.status), "text": upper_first(text), "open": ""}
 
 
 def last_text(run: Run, reader: Reader) -> str:
@@ -229,11 +229,7 @@ def last_text(run: Run, reader: Reader) -> str:
     when = reader.short(run.scheduled_for)
     took = duration(run.duration_seconds)
     if run.status == "succeeded":
-        return _upper(f"{when}, {took}" if took else when)
+        return upper_first(f"{when}, {took}" if took else when)
     if run.status in FAILURES:
-        return _upper(_("%(when)s, after %(took)s") % {"when": when, "took": took} if took else when)
+        return upper_first(_("%(when)s, after %(took)s") % {"when": when, "took": took} if took else when)
     return f"{outcome_word(run.status)} {when}"
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]

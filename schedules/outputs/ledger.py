@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from core.human import Reader, duration, money, say
 from schedules.domain.states import NEVER_RAN, OPEN
 from schedules.models import Run
-from schedules.outputs.words import outcome_word
+from schedules.outputs.words import outcome_word, upper_first
 
 View = dict[str, Any]
 
@@ -33,7 +33,7 @@ def run_row(run: Run, reader: Reader) -> View:
         "late": _late(run),
         "figures": _figures(run),
         "at": reader.stamp(run.scheduled_for, _at(run, reader)),
-        "when": reader.stamp(run.scheduled_for, _upper(reader.short(run.scheduled_for))),
+        "when": reader.stamp(run.scheduled_for, upper_first(reader.short(run.scheduled_for))),
         "stop": run.status in OPEN,
     }
 
@@ -103,7 +103,3 @@ def _figures(run: Run) -> str:
     on_time = _("on time") if run.started_at is not None and not run.late else ""
     parts = [how or on_time, duration(run.duration_seconds), money(run.cost)]
     return " · ".join(part for part in parts if part)
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -176,9 +176,10 @@ def _stand_in(owner: User, cards: list[View]) -> View | None:
 
 
 def seconds_to_next_look(cards: list[View], now: datetime) -> float:
-    """Return 2 while something is going on or due within a minute, else 15 (interfaces.md, Side panel).
+    """Return 1 while something runs or waits, 2 when something is due within a minute, else 15.
 
-    Around a due instant it is less: a look right after it, then one a second, so that a short answer is seen to run.
+    In the last three seconds before a due instant it is the time until 0.4 s after it, and never under half a second:
+    a short answer is seen to run (interfaces.md, Side panel).
     """
     dues = [datetime.fromisoformat(card["next_at"]) for card in cards if card["next_at"]]
     left = (min(dues) - now).total_seconds() if dues else 3600.0

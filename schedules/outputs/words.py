@@ -65,6 +65,11 @@ def outcome_word(status: str) -> str:
     return str(OUTCOMES.get(status, status))
 
 
+def upper_first(text: str) -> str:
+    """Return `text` as a sentence begins."""
+    return text[:1].upper() + text[1:]
+
+
 def model_label(provider_kind: str) -> str:
     """Return the label of answers that do not come from a provider somebody added; empty for those that do."""
     if provider_kind == ProviderKind.DEMO:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -195,12 +195,3 @@ def _run_facts(run: Run, shared: Shared, *, more: int) -> Facts:
         project_error=project_problem(run.project_id, run.owner_id, shared),
         **quota,
     )
-
-
-def names_by_schedule(runs: Iterable[Run]) -> dict[int, list[Run]]:
-    """Group runs by their schedule, in the order given."""
-    grouped: dict[int, list[Run]] = defaultdict(list)
-    for run in runs:
-        if run.schedule_id is not None:
-            grouped[run.schedule_id].append(run)
-    return dict(grouped)

@@ -56,14 +56,19 @@ class Outcome:
 
 def schedule_state(row: ScheduleRow) -> str:
     """Return the first of STATES that holds."""
-    schedule = row.schedule
+    own = own_state(row.schedule)
+    if own in ("deleting", "blocked"):
+        return own
+    open_ones = (RunStatus.NEEDS_APPROVAL, RunStatus.RUNNING, RunStatus.QUEUED)
+    return next((status.value for status in open_ones if row.open_runs.get(status.value)), own)
+
+
+def own_state(schedule: Schedule) -> str:
+    """Return the state that the schedule's own columns decide, whatever its runs do."""
     if schedule.deleting_at is not None:
         return "deleting"
     if schedule.blocked_reason:
         return "blocked"
-    for status in (RunStatus.NEEDS_APPROVAL, RunStatus.RUNNING, RunStatus.QUEUED):
-        if row.open_runs.get(status.value):
-            return status.value
     if not schedule.enabled:
         return "paused"
     return "completed" if schedule.completed_at is not None else "armed"

@@ -14,14 +14,12 @@ from django.db.models.functions import Substr
 from accounts.models import GlobalStop, User
 from accounts.selectors.stops import Stop, global_stop
 from chats.models import Message, WorkerHost
+from chats.selectors.health import CLOCK_SILENT_SECONDS
 from projects.domain.destination import resolve_destination
 from projects.models import ChatProject
 from projects.selectors import ProjectFacts, policy_of, project_facts
 from schedules.models import Run, Schedule
 from schedules.selectors.lists import ScheduleRow, state_of_agent
-
-CLOCK_SILENT_SECONDS = 30
-"""A clock that has not ticked for so long is said on every page (interfaces.md, Side panel)."""
 
 _SHOWN = 2_000
 

@@ -8,7 +8,7 @@ from schedules import lifecycle
 from schedules.domain.cadence import stored_cadence
 from schedules.domain.misfire import LATE_AFTER_SECONDS, Planned, plan_backlog
 from schedules.domain.occurrences import occurrences
-from schedules.domain.states import RunStatus
+from schedules.domain.states import RunKind, RunStatus
 from schedules.models import Run, Schedule
 from schedules.services.rows import left_out, never_run_row, next_columns, skipped, spread_seconds
 
@@ -53,6 +53,13 @@ def schedule_close_due(schedule: Schedule, *, now: datetime, reason: str = "edit
     end = min(now, schedule.until) if schedule.until else now
     grace = timedelta(seconds=spread_seconds(schedule) + max(schedule.misfire_grace_seconds, LATE_AFTER_SECONDS))
     rows = [_closed(schedule, planned, reason, now) for planned in _unopened(schedule, now - grace, end)]
+    instants = [row.scheduled_for for row in rows]
+    known = set(  # a mark that was put back too far has rows beyond it already (C15, a restored backup)
+        Run.objects.filter(schedule=schedule, kind=RunKind.SCHEDULED, scheduled_for__in=instants).values_list(
+            "scheduled_for", flat=True
+        )
+    )
+    rows = [row for row in rows if row.scheduled_for not in known]
     lifecycle.insert(rows)
     lifecycle.show_last(rows)
     write_columns(schedule, {"planned_through": now})

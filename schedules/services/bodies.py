@@ -110,7 +110,7 @@ class OnlyField(serializers.JSONField):
 
     def __init__(self, only: Any, **kwargs: Any) -> None:
         self.only = only
-        super().__init__(required=False, allow_null=only is None, **kwargs)
+        super().__init__(**{"required": False, "allow_null": only is None, **kwargs})
 
     def to_internal_value(self, data: Any) -> Any:
         if type(data) is not type(self.only) or data != self.only:
@@ -123,7 +123,7 @@ class OnlyField(serializers.JSONField):
         return super().run_validation(data)
 
 
-@extend_schema_field({"type": "null", "description": "Not offered yet."})
+@extend_schema_field({"type": "string", "description": "Null: not offered yet."})
 class NoneYetField(OnlyField):
     """Nothing but null."""
 

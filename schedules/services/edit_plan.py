@@ -24,9 +24,9 @@ from schedules.services.guards import (
     require_permission,
     require_room,
 )
-from schedules.services.origin import tell_blocked
 from schedules.services.references import agent_decided, project_decided
 from schedules.services.switching import show_next
+from schedules.services.telling import tell_blocked
 
 RESUME_ONLY = ("too_many_failures", "insufficient_balance", "goal_held", "by_operator")
 """Blocks that no edit lifts by itself (runs.md, Schedule state)."""

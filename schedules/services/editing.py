@@ -1,6 +1,7 @@
 """Create and edit a schedule: one mutation each, with its permission, its policy and its place in the ledger.
 
-Everything that needs no lock is read before the transaction; owner, projects and schedule are locked in that order.
+What needs no lock is read before the transaction. Locks are taken in one order: owner, conversations and turns that
+have not ended, schedule, projects.
 """
 
 from __future__ import annotations

@@ -8,9 +8,10 @@ from datetime import datetime
 from django.db.models import Count, QuerySet
 
 from accounts.models import User
-from projects.models import ChatProject
+from core.db import locked
+from schedules import lifecycle
 from schedules.models import Run, Schedule
-from schedules.services.editing import schedule_edit
+from schedules.services.replacing import turns_hold
 
 MOST_NAMES = 50
 
@@ -26,13 +27,21 @@ class ScheduleFiling:
         return list(_filed([project_id]).order_by("name", "id").values_list("name", flat=True)[:MOST_NAMES])
 
     def project_going(self, project_id: int, *, moves: bool, move_to: int | None, now: datetime) -> None:
-        """Edit each schedule as its owner would; what is left behind is refused and blocked at its next fire (P8)."""
+        """Move the schedules and their waiting runs; what is left behind is refused and blocked at its next fire (P8).
+
+        The owner decides about the project alone, so nothing else of a schedule is asked: one whose agent is switched
+        off moves as well.
+        """
         if not moves:
             return
-        target = ChatProject.objects.get(pk=move_to).public_id if move_to is not None else None
-        filed = _filed([project_id]).select_related("owner", "agent__model__provider", "project")
-        for schedule in filed.order_by("pk"):
-            schedule_edit(schedule=schedule, body={"project": target}, now=now)
+        for schedule in _filed([project_id]).order_by("pk"):
+            turns_hold(schedule)
+            row = locked(Schedule.objects.filter(pk=schedule.pk).select_related("agent")).get()
+            columns = {"project_id": move_to, "revision": row.revision + 1, "updated_at": now}
+            Schedule.objects.filter(pk=row.pk).update(**columns)
+            for name, value in columns.items():
+                setattr(row, name, value)
+            lifecycle.refresh_unstarted(row, now=now)
 
 
 def used_schedules(owner: User) -> int:

@@ -17,11 +17,10 @@ from schedules.models import Schedule
 from schedules.selectors.facts import Shared, shared_for
 from schedules.services.isolate import isolate
 from schedules.services.known import pass_known
-from schedules.services.origin import tell_blocked
 from schedules.services.planning import Waits, plan_schedule
 from schedules.services.replacing import schedule_clear, schedules_busy
 from schedules.services.rows import Plan
-from schedules.services.telling import tell_ended
+from schedules.services.telling import tell_blocked, tell_ended
 
 logger = logging.getLogger(__name__)
 BATCH = 200

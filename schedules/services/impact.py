@@ -1,20 +1,18 @@
-"""What a project policy would do to schedules, found by setting it, looking, and taking it back."""
+"""What a project policy would do to schedules, found by resolving it as if it were stored."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import Group
-from django.db import transaction
 
 from accounts.models import User
 from projects.domain.destination import Policy, resolve_destination
-from projects.selectors import policies_for
-from projects.services import policy_set
+from projects.selectors import Planned, policies_for
+from projects.services import policy_planned
 from schedules.models import Schedule
 
 MOST_SCHEDULES = 50_000
@@ -41,19 +39,15 @@ def policy_impact(
     user: User | None,
     values: Mapping[str, Any],
     create_missing: bool,
-    now: datetime,
 ) -> Impact:
-    """Return what setting the policy would change (projects.md: shown before it is set). Nothing stays written.
+    """Return what setting the policy would change (projects.md: shown before it is set). Writes nothing.
 
     Looks at 50,000 schedules at most, those due first. Raises Refusal as `policy_set` does.
     """
     filed, bounded = _filed(scope, group, user)
     owners = sorted({owner for owner, _ in filed})
-    before = _policies(owners)
-    with transaction.atomic():
-        policy_set(scope=scope, group=group, user=user, values=values, create_missing=create_missing, now=now)
-        after = _policies(owners)
-        transaction.set_rollback(True)
+    planned = policy_planned(scope=scope, group=group, user=user, values=values, create_missing=create_missing)
+    before, after = _policies(owners), _policies(owners, planned)
     redirected = blocked = 0
     for (owner, stored), number in filed.items():
         old, was_blocked = _destination(stored, before[owner])
@@ -74,8 +68,8 @@ def _filed(scope: str, group: Group | None, user: User | None) -> tuple[Counter[
     return Counter(read[:MOST_SCHEDULES]), len(read) > MOST_SCHEDULES
 
 
-def _policies(owners: list[int]) -> dict[int, Policy]:
-    return dict(pair for part in _parts(owners) for pair in policies_for(part).items())
+def _policies(owners: list[int], planned: Planned | None = None) -> dict[int, Policy]:
+    return dict(pair for part in _parts(owners) for pair in policies_for(part, planned=planned).items())
 
 
 def _parts(owners: list[int]) -> Iterator[list[int]]:

@@ -11,9 +11,9 @@ from schedules import lifecycle
 from schedules.models import Schedule
 from schedules.services.arming import schedule_arm, schedule_close_due
 from schedules.services.guards import ask_gate, owner_locked, schedule_locked
-from schedules.services.origin import tell_blocked
 from schedules.services.replacing import turns_hold
 from schedules.services.switching import schedule_resume
+from schedules.services.telling import tell_blocked
 
 BY_OPERATOR = "by_operator"
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from django.db.models import QuerySet
 
 from accounts.selectors.limits import limits_for
-from accounts.services.notices import notice_add
 from chats.domain.states import TurnStatus
 from chats.models import Message, Turn
 from core.db import locked
 from core.errors import sentence
 from core.registry import StartPlan, StartRefused, StartWait
 from schedules import lifecycle
-from schedules.domain.cadence import zone_of
+from schedules.domain.cadence import CadenceError, zone_of
 from schedules.domain.gate import Decision, Moment, decide
 from schedules.domain.outcome import run_status
 from schedules.domain.states import RunKind
@@ -24,10 +25,12 @@ from schedules.domain.streaks import Counters, Settled, block_reason, count, gre
 from schedules.domain.title import asked_for, fill, moment_words, title_of, variables
 from schedules.models import Run, Schedule
 from schedules.selectors.facts import run_facts
-from schedules.services.arming import schedule_arm
+from schedules.services.arming import schedule_arm, schedule_close_due
+from schedules.services.starting import before_gate, start_moment
+from schedules.services.telling import tell_blocked, tell_settled
 
 WAIT_SECONDS = 5.0
-_TELL = {"failed", "timed_out", "interrupted", "expired", "refused", "missed"}
+LONGEST_ANSWER = 20_000  # characters of `{{last_answer}}`: an answer that quotes the last one must not grow for ever
 
 
 class ScheduleOrigin:
@@ -37,7 +40,13 @@ class ScheduleOrigin:
         """Ask the gate for each turn (moment `start`); a refusal settles the run alone, its schedule is fine."""
         runs = {run.turn_id: run for run in _runs(turns)}
         facts = run_facts(runs.values(), now=now)
-        return {turn.pk: _answer(turn, runs[turn.pk], decide(facts[runs[turn.pk].pk], Moment.START)) for turn in turns}
+        moment = start_moment(list(runs.values()), now=now)
+        answers: dict[int, StartPlan | StartRefused | StartWait] = {}
+        for turn in turns:
+            run = runs[turn.pk]
+            early = before_gate(turn, run, moment)
+            answers[turn.pk] = early or _answer(turn, run, decide(facts[run.pk], Moment.START))
+        return answers
 
     def started(self, turns: Sequence[Turn], *, now: datetime) -> None:
         """Move the runs to running and show them on their cards."""
@@ -76,7 +85,7 @@ def _answer(turn: Turn, run: Run, decision: Decision) -> StartPlan | StartRefuse
     if decision.verdict == "wait":
         return StartWait(WAIT_SECONDS)
     if decision.verdict == "go":
-        zone = zone_of(run.schedule.zone if run.schedule else run.owner.zone)
+        zone = zone_for(run)
         title = turn.conversation.title if turn.conversation else title_of(run.name, run.scheduled_for, zone)
         return StartPlan(title=title, project_id=run.project_id, prompt=prompt_of(run))
     if turn.attempts_made and turn.error_code:
@@ -85,18 +94,26 @@ def _answer(turn: Turn, run: Run, decision: Decision) -> StartPlan | StartRefuse
     return StartRefused(TurnStatus.CANCELLED, decision.reason, decision.params)
 
 
+def zone_for(run: Run) -> ZoneInfo:
+    """Return the zone whose clock names the run: the schedule's, else the owner's; a manual run needs no more (R7)."""
+    for name in (run.schedule.zone if run.schedule else "", run.owner.zone):
+        with suppress(CadenceError):
+            return zone_of(name)
+    return zone_of("UTC")
+
+
 def prompt_of(run: Run) -> str:
     """Return the run's prompt with its variables resolved for the occurrence, in the schedule's zone."""
     asked = asked_for(run.prompt)
     if not asked:
         return run.prompt
-    zone = zone_of(run.schedule.zone if run.schedule else run.owner.zone)
+    zone = zone_for(run)
     values = variables(run.scheduled_for, zone)
     if asked & {"last_run", "last_answer"}:
         before = _before(run).filter(started_at__isnull=False)
         last = before.order_by("-scheduled_for").first()
         values["last_run"] = moment_words(last.scheduled_for, zone) if last else "never"
-        values["last_answer"] = _last_answer(run) if "last_answer" in asked else ""
+        values["last_answer"] = _last_answer(run)[:LONGEST_ANSWER] if "last_answer" in asked else ""
     return fill(run.prompt, values)
 
 
@@ -131,7 +148,7 @@ def follow(*, runs: Sequence[Run], schedules: Mapping[int, Schedule], limits: Ma
             reason=run.reason,
             scheduled_for=run.scheduled_for,
             current=run.revision == schedule.revision,
-            reached=run.started_at is not None,
+            reached=run.attempts > 0,
         )
         before, after = counters[schedule.pk], count(counters[schedule.pk], end)
         counters[schedule.pk] = after
@@ -158,6 +175,8 @@ def _block(schedule: Schedule, run: Run, after: Counters, limits: Any, now: date
         return
     times = after.failure_streak if why == "too_many_failures" else after.balance_skip_streak
     params = {"count": times, "last": sentence(run.reason, run.reason_params)}
+    with suppress(CadenceError):
+        schedule_close_due(schedule, now=now, reason="blocked")  # what is due at this instant gets its row (C12)
     if lifecycle.block(schedule, reason=why, params=params, now=now):
         tell_blocked(schedule, now=now)
 
@@ -170,34 +189,3 @@ def _reopen(schedules: Iterable[Schedule], counters: Mapping[int, Counters], now
         schedule.reached_count = counters[schedule.pk].reached
         if schedule.reached_count < schedule.max_runs:
             schedule_arm(schedule, now=now)
-
-
-def tell_blocked(schedule: Schedule, *, now: datetime) -> None:
-    """Tell the owner once that the schedule is blocked and why (R15)."""
-    notice_add(
-        user_id=schedule.owner_id,
-        code="schedule_blocked",
-        params={"name": schedule.name, "why": sentence(schedule.blocked_reason, schedule.blocked_params)},
-        subject=schedule.public_id,
-        dedupe_key=f"blocked:{schedule.pk}:{now.timestamp():.3f}",
-        now=now,
-    )
-
-
-def tell_settled(*, schedule: Schedule, run: Run, now: datetime) -> None:
-    """Put the outcome into the outbox when the schedule wants to be told of it; one per run, not per attempt."""
-    if wants_to_know(schedule, run):
-        notice_add(
-            user_id=run.owner_id,
-            code="run_settled",
-            params={"name": run.name, "outcome": run.status, "reason": run.reason, "why": run.reason_params},
-            subject=run.public_id,
-            dedupe_key=f"settled:{run.public_id}",
-            now=now,
-        )
-
-
-def wants_to_know(schedule: Schedule, run: Run) -> bool:
-    """Return whether the owner asked to be told of outcomes like this one."""
-    on = schedule.notify.get("on", "failures")
-    return on == "always" or (on == "failures" and run.status in _TELL)

@@ -18,7 +18,7 @@ from schedules.domain.misfire import count_due
 from schedules.domain.occurrences_window import newest_occurrences
 from schedules.models import Run, Schedule
 from schedules.services.arming import schedule_arm
-from schedules.services.origin import tell_blocked
+from schedules.services.telling import tell_blocked
 from schedules.services.upkeep import runs_sweep
 
 logger = logging.getLogger(__name__)
@@ -26,7 +26,10 @@ BATCH = 100
 
 
 def reconcile(*, now: datetime) -> int:
-    """Heal what can be healed now, in bounded batches, each row isolated (R29); return how many rows were healed."""
+    """Heal what can be healed now, in bounded batches; return how many rows were healed.
+
+    A part that fails keeps none of the others from its work, and no schedule keeps another one waiting (R29).
+    """
     parts: list[Callable[[], int]] = [
         lambda: leases_recover(now=now, most=BATCH),
         count_windows,

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
-from chats.models import Turn
+from django.db.models import Manager
+
+from chats.models import Conversation, Turn
 from chats.services.turns_order import conversations_hold
 from chats.services.turns_stop import turn_cancel, turn_stop
-from core.db import locked
+from core.db import is_postgresql, locked
 from schedules.domain.states import Overlap
 from schedules.models import Run, Schedule
 
@@ -37,9 +40,20 @@ def schedules_busy(schedules: Iterable[Schedule]) -> set[int]:
     again within the tick.
     """
     replacing = [schedule.pk for schedule in schedules if schedule.overlap_policy == Overlap.REPLACE]
-    turns = dict(_unfinished(replacing).values_list("turn_id", "schedule_id")) if replacing else {}
-    free = locked(Turn.objects.filter(pk__in=list(turns)), skip_locked=True).only("pk") if turns else []
-    return set(turns.values()) - {turns[turn.pk] for turn in free} if turns else set()
+    if not replacing or not is_postgresql():
+        return set()
+    wanted = list(_unfinished(replacing).values_list("schedule_id", "turn_id", "turn__conversation_id"))
+    conversations = _held_at_once(Conversation.objects, [row[2] for row in wanted if row[2] is not None])
+    turns = _held_at_once(Turn.objects, [row[1] for row in wanted])
+    return {
+        schedule for schedule, turn, conversation in wanted
+        if turn not in turns or (conversation is not None and conversation not in conversations)
+    }  # fmt: skip
+
+
+def _held_at_once(rows: Manager[Any], ids: list[int]) -> set[int]:
+    """Lock what nobody holds of these rows, without waiting; return their ids."""
+    return {row.pk for row in locked(rows.filter(pk__in=ids).order_by("pk"), skip_locked=True).only("pk")}
 
 
 def _unfinished(schedules: Iterable[int]):  # type: ignore[no-untyped-def]

@@ -12,6 +12,7 @@ from agents.models import Agent
 from chats.models import Turn
 from schedules import lifecycle
 from schedules.domain.cadence import stored_cadence
+from schedules.domain.deadline import deadline_seconds
 from schedules.domain.misfire import Planned, spread_of
 from schedules.domain.occurrences import Occurrence, next_occurrence
 from schedules.domain.occurrences_window import next_to_run
@@ -86,7 +87,6 @@ def new_turn(
     schedule: Schedule | None, *, owner_id: int, agent: Agent, run_at: datetime, serial: bool, now: datetime
 ) -> Turn:
     """Return the unsaved turn of a run. Turns of one series run one at a time, in the order of their occurrences."""
-    deadline = (schedule.deadline_seconds if schedule else None) or agent.deadline_seconds
     waits = schedule is not None and (serial or schedule.overlap_policy != Overlap.ALLOW)
     return Turn(
         owner_id=owner_id,
@@ -97,7 +97,12 @@ def new_turn(
         created_at=now,
         queued_at=now,
         not_before=now,
-        deadline_seconds=min(deadline or settings.DEFAULT_DEADLINE_SECONDS, settings.MAX_DEADLINE_SECONDS),
+        deadline_seconds=deadline_seconds(
+            own=schedule.deadline_seconds if schedule else None,
+            agents=agent.deadline_seconds,
+            default=settings.DEFAULT_DEADLINE_SECONDS,
+            most=settings.MAX_DEADLINE_SECONDS,
+        ),
         retry_window_seconds=schedule.retry_window_seconds if schedule else 3600,
     )
 

@@ -35,11 +35,6 @@ def run_now(
     `stopped_by_operator` and leaves nothing. Raises Refusal `permission_denied` without `create_schedules`,
     `not_found` for a schedule that is being deleted, and `already_running` with `run` under the overlap rule `skip`.
     """
-    if not may(actor, "create_schedules"):
-        raise Refusal("permission_denied")
-    stop = global_stop()
-    if stop is not None:
-        raise Refusal("stopped_by_operator", retry_after=60, reason=stop.reason)
     row_key = f"{kind}:{schedule.public_id}:{key or new_id('key')}"
     with transaction.atomic():
         turns_hold(schedule)
@@ -48,13 +43,22 @@ def run_now(
             raise Refusal("not_found")
         if again := Run.objects.filter(owner_id=held.owner_id, idempotency_key=row_key).first():
             run, decision = again, _answered(again)
-        else:
+        else:  # the key is looked up before policy is asked: what was accepted once is answered alike
+            _allow(actor)
             run, decision = _open(held, kind, row_key, now)
     if decision is not None:
         raise _refusal(decision, held)
     if run.status == RunStatus.QUEUED:
         hint_drain()
     return run
+
+
+def _allow(actor: User) -> None:
+    if not may(actor, "create_schedules"):
+        raise Refusal("permission_denied")
+    stop = global_stop()
+    if stop is not None:
+        raise Refusal("stopped_by_operator", retry_after=60, reason=stop.reason)
 
 
 def _answered(run: Run) -> Decision | None:
@@ -89,6 +93,7 @@ def _open(schedule: Schedule, kind: str, key: str, now: datetime) -> tuple[Run, 
     )  # fmt: skip
     if decision.reason != "overlap":  # a double press is answered, not written down: nothing was due
         lifecycle.insert([run])
+        lifecycle.show_last([run])
     return run, decision
 
 

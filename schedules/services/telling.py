@@ -1,4 +1,4 @@
-"""Tells owners of rows that were settled as they were opened: a night offline is one notice, not one per schedule."""
+"""Tells owners of blocks and outcomes; a night offline is one notice, not one per schedule."""
 
 from __future__ import annotations
 
@@ -7,11 +7,71 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from accounts.services.notices import notice_add
+from chats.models import Message
+from core.errors import sentence
+from schedules.domain.choices import DEFAULT_NOTIFY
 from schedules.domain.states import RunStatus
 from schedules.models import Run, Schedule
-from schedules.services.origin import tell_settled, wants_to_know
 
 MOST_NAMED = 5
+_FAILURES = {
+    RunStatus.FAILED, RunStatus.TIMED_OUT, RunStatus.INTERRUPTED, RunStatus.EXPIRED, RunStatus.REFUSED,
+    RunStatus.MISSED,
+}  # fmt: skip
+
+
+def tell_blocked(schedule: Schedule, *, now: datetime) -> None:
+    """Tell the owner once that the schedule is blocked and why (R15)."""
+    notice_add(
+        user_id=schedule.owner_id,
+        code="schedule_blocked",
+        params={"name": schedule.name, "why": sentence(schedule.blocked_reason, schedule.blocked_params)},
+        subject=schedule.public_id,
+        dedupe_key=f"blocked:{schedule.pk}:{now.timestamp():.3f}",
+        now=now,
+    )
+
+
+def tell_settled(*, schedule: Schedule, run: Run, now: datetime) -> None:
+    """Put the outcome into the outbox when the schedule wants to be told of it; one per run, not per attempt."""
+    if wants_to_know(schedule, run):
+        notice_add(
+            user_id=run.owner_id,
+            code="run_settled",
+            params={"name": run.name, "outcome": run.status, "reason": run.reason, "why": run.reason_params},
+            subject=run.public_id,
+            dedupe_key=f"settled:{run.public_id}",
+            now=now,
+        )
+
+
+def wants_to_know(schedule: Schedule, run: Run) -> bool:
+    """Return whether the owner asked to be told of outcomes like this one.
+
+    With `changed` that is a failure, and an answer that differs from the one before; the first one differs.
+    """
+    on = schedule.notify.get("on", DEFAULT_NOTIFY["on"])
+    if on == "never":
+        return False
+    if on == "always" or run.status in _FAILURES:
+        return True
+    return on == "changed" and run.status == RunStatus.SUCCEEDED and _answer_changed(run)
+
+
+def _answer_changed(run: Run) -> bool:
+    """Return whether the run's answer has another text than that of the last run before it that succeeded."""
+    before = Run.objects.filter(
+        schedule=run.schedule_id, status=RunStatus.SUCCEEDED, scheduled_for__lt=run.scheduled_for
+    ).order_by("-scheduled_for", "-pk")
+    last = before.first()
+    return last is None or False
+
+
+def _answer(run: Run) -> str | None:
+    """Return the answer's text without the space around it; None when its conversation is gone."""
+    answers = Message.objects.filter(turn=run.turn_id, role="assistant").order_by("-pk")
+    text = answers.values_list("text", flat=True).first() if run.turn_id is not None else None
+    return text.strip() if text is not None else None
 
 
 def tell_ended(ended: Iterable[tuple[Schedule, Run]], *, now: datetime) -> None:

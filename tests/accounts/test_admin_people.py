@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
 from django.contrib.auth.models import Group, Permission
 from django.test import Client
 from django.urls import reverse
@@ -12,6 +13,7 @@ from django.urls import reverse
 from accounts.models import ApiToken, GlobalStop, LimitSet, User
 from accounts.selectors.stops import global_stop
 from accounts.services.access import access_set, limits_forget, password_set
+from accounts.services.limits import limits_set
 from accounts.services.tokens import token_create
 from core.errors import Refusal
 from tests.factories import PASSWORD
@@ -119,7 +121,9 @@ def test_staff_without_all_rights_cannot_take_them(client: Client, make_user: An
     assert not User.objects.get(email="carol@example.com").is_staff
 
 
-def test_staff_without_all_rights_cannot_take_over_a_fellow_operator(client: Client, make_user: Any, alice: Any) -> None:
+def test_staff_without_all_rights_cannot_take_over_a_fellow_operator(
+    client: Client, make_user: Any, alice: Any
+) -> None:
     """quality.md, Security: a password is all it takes to act as somebody."""
     staff, fellow = make_user(is_staff=True), make_user(is_staff=True)
     rights = Permission.objects.filter(content_type__app_label="accounts", codename__endswith="_user")
@@ -150,6 +154,40 @@ def test_a_new_password_is_judged_and_ends_sessions(alice: Any, now: Any) -> Non
     password_set(user=alice, password="another horse battery", now=now)
     assert "_auth_user_id" in member.session
     assert member.get("/panel/").status_code == 302
+
+
+def log() -> list[tuple[str, int, str]]:
+    rows = LogEntry.objects.order_by("pk").values_list("object_repr", "action_flag", "change_message")
+    return [(shown, flag, message) for shown, flag, message in rows]
+
+
+def test_what_an_operator_does_to_a_person_is_noted_once(operator_client: Client, olivia: Any, alice: Any) -> None:
+    page, new = page_of(alice), "another horse battery"
+    operator_client.post(page, form_of(operator_client, page, display_name="Al"))
+    [(who, flag, message)] = log()
+    assert (who, flag, "Display name" in message) == ("Al", CHANGE, True)
+    operator_client.post(page, form_of(operator_client, page, is_active=None, new_password=new))
+    assert log()[1:] == [("Al", CHANGE, "is_active: off"), ("Al", CHANGE, "password")]
+    assert new not in str(log())
+    assert set(LogEntry.objects.values_list("user", flat=True)) == {olivia.pk}
+
+
+def test_limits_are_noted_with_their_values_once(operator_client: Client, olivia: Any, alice: Any, now: Any) -> None:
+    """The log is the service's: what no page wrote is in it as well."""
+    data = {"scope": "user", "user": alice.pk, "enabled": "unknown", "max_schedules": 3}
+    operator_client.post(reverse(ADD_LIMITS), data)
+    row = LimitSet.objects.get()
+    page = reverse("admin:accounts_limitset_change", args=[row.pk])
+    operator_client.post(page, {"enabled": "unknown", "max_schedules": 3})
+    limits_set(scope="user", user=alice, values={"daily_runs": None}, actor=olivia, now=now)
+    limits_set(scope="user", user=alice, values={"daily_runs": 5}, now=now)
+    operator_client.post(reverse("admin:accounts_limitset_delete", args=[row.pk]), {"post": "yes"})
+    said = [(flag, message) for _, flag, message in log()]
+    assert said == [(ADDITION, "max_schedules: 3"), (CHANGE, "daily_runs: inherit"), (DELETION, "")]
+    assert LogEntry.objects.order_by("pk")[1].action_time == now
+    with pytest.raises(Refusal):
+        limits_set(scope="user", user=alice, values={"daily_runs": -1}, actor=olivia, now=now)
+    assert len(log()) == 3
 
 
 def test_limits_are_set_by_the_service_and_forgotten(operator_client: Client, alice: Any, now: Any) -> None:

@@ -10,9 +10,11 @@ from django.urls import reverse
 
 from agents.models import Agent, ChatModel, ModelProvider
 from agents.selectors import agent_facts, provider_key
+from agents.services import provider_add
 from agents.services.catalogue import agent_delete, agent_save, model_delete, model_save, provider_delete, provider_save
 from agents.services.trying import provider_try
 from core.errors import Refusal
+from tests.factories import make_agent, make_provider
 from tests.fakes.provider import fake_provider
 
 KEY = "a-key-that-nobody-sees"
@@ -126,7 +128,7 @@ def test_a_tombstone_can_be_looked_at_and_not_changed(
 def test_models_and_agents_are_refused_with_every_wrong_field(make_model: Any, now: Any) -> None:
     model = make_model(name="large")
     with pytest.raises(Refusal) as refused:
-        model_save(model=None, values={"provider": model.provider, "name": "large", "price_input": -1}, now=now)
+        model_save(model=None, values={"provider": model.provider, "name": "large", "price_input": -1})
     assert codes(refused) == {"name": "name_taken", "price_input": "out_of_range"}
     wrong = {"name": " ", "model": model, "temperature": 3.0, "deadline_seconds": 5, "tools": []}
     with pytest.raises(Refusal) as refused:
@@ -134,8 +136,42 @@ def test_models_and_agents_are_refused_with_every_wrong_field(make_model: Any, n
     assert codes(refused) == {
         "name": "required", "temperature": "out_of_range", "deadline_seconds": "out_of_range", "tools": "wrong_type",
     }  # fmt: skip
-    model_save(model=model, values={"enabled": False, "label": "Large"}, now=now)
+    model_save(model=model, values={"enabled": False, "label": "Large"})
     assert not model_delete(model=ChatModel(), now=now)
+
+
+def test_no_two_live_providers_of_a_kind_share_a_name(now: Any, db: None) -> None:
+    """What `add_provider` finds by kind and name is one."""
+    values = {"kind": "openai", "name": "Fast", "base_url": "https://api.example.com/v1"}
+    first = provider_save(provider=None, values=values, now=now)
+    assert first.created_at == now
+    for provider, wrong in ((None, values), (make_provider(name="Slow"), {"name": " Fast "})):
+        with pytest.raises(Refusal) as refused:
+            provider_save(provider=provider, values=wrong, now=now)
+        assert codes(refused) == {"name": "name_taken"}
+    provider_save(provider=None, values=values | {"kind": "anthropic"}, now=now)
+    added, _, _ = provider_add(kind="openai", name="Fast", base_url=values["base_url"], model="small", now=now)
+    assert added == first
+    make_agent(model=ChatModel.objects.get(provider=first))
+    provider_delete(provider=first, now=now)
+    assert provider_save(provider=None, values=values, now=now) != first
+
+
+@pytest.mark.parametrize("what", ["provider", "model"])
+def test_a_name_that_is_taken_meanwhile_is_refused_by_the_database(
+    what: str, make_model: Any, now: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two at once one finds the name free and is too late."""
+    model = make_model(name="large")
+    looks = iter([False, True])
+    monkeypatch.setattr("agents.services.catalogue._twin", lambda row: next(looks))
+    with pytest.raises(Refusal) as refused:
+        if what == "provider":
+            same = {name: getattr(model.provider, name) for name in ("kind", "name", "base_url")}
+            provider_save(provider=None, values=same, now=now)
+        else:
+            model_save(model=None, values={"provider": model.provider, "name": "large"})
+    assert codes(refused) == {"name": "name_taken"}
 
 
 def test_an_agent_is_made_and_changed_in_the_admin(alice: Any, make_model: Any, operator_client: Client) -> None:

@@ -9,7 +9,7 @@ import pytest
 from agents.models import Agent
 from agents.runtime import localmodel
 from agents.selectors import agent_facts, agent_find, agent_state, spec_for, state_of_agent, usable_agents
-from agents.services import provider_key_set
+from agents.services.catalogue import provider_save
 from core.crypto import Unreadable
 from tests.factories import NOW, make_agent, make_model, make_provider
 
@@ -51,7 +51,7 @@ def test_what_is_off_or_gone_cannot_be_picked_and_says_why(why: str, alice: Any,
 def test_the_call_has_what_agent_model_and_provider_say(settings: Any, db: None):
     settings.CONNECT_SECONDS, settings.FIRST_TOKEN_SECONDS = 3, 30
     provider = make_provider(kind="anthropic", base_url="https://api.example.com")
-    provider_key_set(provider=provider, key="sk-secret")
+    provider_save(provider=provider, values={}, key="sk-secret", now=NOW)
     model = make_model(provider=provider, name="big", context_window=9000)
     agent = make_agent(model=model, instructions="Be brief.", temperature=0.5, max_output_tokens=77)
     spec = spec_for(load(agent), request_timeout=12.5)
@@ -64,7 +64,7 @@ def test_the_call_has_what_agent_model_and_provider_say(settings: Any, db: None)
 
 def test_a_key_can_stand_in_the_environment(monkeypatch: pytest.MonkeyPatch, db: None):
     provider = make_provider()
-    provider_key_set(provider=provider, key_env="MY_KEY")
+    provider_save(provider=provider, values={"key_env": "MY_KEY"}, now=NOW)
     agent = load(make_agent(model=make_model(provider=provider)))
     assert spec_for(agent, request_timeout=1).api_key is None
     monkeypatch.setenv("MY_KEY", "from-outside")
@@ -73,7 +73,7 @@ def test_a_key_can_stand_in_the_environment(monkeypatch: pytest.MonkeyPatch, db:
 
 def test_a_key_of_another_deployment_is_an_error_and_never_no_key(settings: Any, db: None):
     provider = make_provider()
-    provider_key_set(provider=provider, key="sk-secret")
+    provider_save(provider=provider, values={}, key="sk-secret", now=NOW)
     settings.ENCRYPTION_KEY = "another"
     with pytest.raises(Unreadable):
         spec_for(load(make_agent(model=make_model(provider=provider))), request_timeout=1)

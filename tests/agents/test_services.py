@@ -10,7 +10,8 @@ from django.core.management import CommandError, call_command
 
 from agents.models import Agent, ChatModel, ModelProvider
 from agents.runtime import localmodel
-from agents.services import first_look_ensure, provider_add, provider_key_set
+from agents.services import first_look_ensure, provider_add
+from agents.services.catalogue import provider_save
 from core.errors import Refusal
 from tests.factories import NOW, make_provider
 
@@ -63,11 +64,9 @@ def test_what_cannot_be_used_is_named_and_nothing_is_made(fields: dict[str, Any]
 
 
 def test_a_key_is_never_in_the_database_as_it_is(db: None):
-    provider = make_provider()
-    provider_key_set(provider=provider, key="sk-secret")
+    provider = provider_save(provider=make_provider(), values={}, key="sk-secret", now=NOW)
     assert "sk-secret" not in str(list(ModelProvider.objects.values()))
-    provider_key_set(provider=provider)
-    assert (provider.key_encrypted, provider.key_env) == ("", "")
+    assert provider_save(provider=provider, values={}, key="", now=NOW).key_encrypted == ""
 
 
 def test_a_fresh_installation_answers_with_the_small_model(db: None):

@@ -94,6 +94,8 @@ def only_the_clock_reads_the_clock(tree: ast.Module, path: Path) -> Iterator[str
             name = dotted(node)
             if ("." in name and name in _WALL_CLOCK) or (isinstance(node, ast.Name) and name in imported):
                 yield _at(path, node, f"reads the wall clock ({name})")
+        elif isinstance(node, ast.keyword) and node.arg in ("auto_now", "auto_now_add"):
+            yield _at(path, node, f"has the field read the wall clock ({node.arg})")
 
 
 def _clock_names(node: ast.AST) -> list[str]:

@@ -32,6 +32,8 @@ PLANTED = [
         "from django.utils import timezone\ntimezone.now()",
     ),
     (rules.only_the_clock_reads_the_clock, "accounts/models.py", "f = DateTimeField(default=timezone.now)"),
+    (rules.only_the_clock_reads_the_clock, "accounts/models.py", "f = DateTimeField(auto_now=True)"),
+    (rules.only_the_clock_reads_the_clock, "accounts/models.py", "f = DateTimeField(auto_now_add=True)"),
     (rules.only_the_clock_reads_the_clock, "chats/x.py", "from django.db.models.functions import Now\nNow()"),
     (rules.there_are_no_signals, "chats/apps.py", "from django.db.models.signals import post_save"),
     (rules.there_are_no_signals, "chats/apps.py", "from django.dispatch import receiver"),

@@ -35,7 +35,7 @@ def owners(turns) -> Counter:
 
 
 def limit(owner, **values):
-    LimitSet.objects.update_or_create(scope="user", user=owner, defaults=values)
+    LimitSet.objects.update_or_create(scope="user", user=owner, defaults={"updated_at": NOW, **values})
 
 
 class TestLease:
@@ -79,7 +79,7 @@ class TestCapacity:
         assert len(claim()) == 1
 
     def test_an_operator_narrows_the_deployments_capacity_without_a_restart(self, make_user, queue):
-        LimitSet.objects.create(scope="deployment", max_concurrent_turns=2)
+        LimitSet.objects.create(updated_at=NOW, scope="deployment", max_concurrent_turns=2)
         for _ in range(3):
             queue(make_user())
         assert len(claim()) == 2

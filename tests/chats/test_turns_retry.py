@@ -135,6 +135,16 @@ class TestBounds:
         run.refresh_from_db()
         assert run.status == "queued"
 
+    def test_none_starts_with_nothing_left_of_the_deadline(self, alice):
+        """R27: summed over attempts; a call of no time would be paid for in vain."""
+        run = queued_run(alice, deadline_seconds=30)
+        [first] = begin()
+        settle(failed(first), now=NOW + 20 * SECOND)
+        [second] = begin(NOW + MINUTE)
+        settle(failed(second, "provider_overloaded"), now=NOW + 70 * SECOND)
+        run.refresh_from_db()
+        assert (run.status, run.reason, run.attempts) == ("failed", "provider_overloaded", 2)
+
     def test_at_most_ten_attempts(self, alice):
         run = queued_run(alice, cadence={"kind": "monthly", "day": 1, "time": "08:00"}, retry_window_seconds=86_400)
         now = NOW
@@ -188,9 +198,11 @@ class TestPause:
         assert (run.status, run.reason) == ("failed", "provider_unreachable")
 
 
-def test_a_retry_that_comes_due_during_a_long_stop_is_not_lost(alice):
-    """Gate row 1 and the window: the next try was granted before the stop."""
-    queued_run(alice, cadence={"kind": "daily", "time": "08:00"})
+def test_a_retry_that_could_not_start_inside_its_window_ends_with_its_last_error(alice):
+    """Back-off inside the window only: after a long stop nothing is called, and the row says what had happened."""
+    run = queued_run(alice, cadence={"kind": "daily", "time": "08:00"})
     [work] = begin()
     settle(failed(work))
-    assert len(begin(NOW + DAY - MINUTE)) == 1
+    assert begin(NOW + DAY - MINUTE) == []
+    run.refresh_from_db()
+    assert run.status == "failed"

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from accounts.models import Notice
+from accounts.models import Notice, User
 from chats.models import Message, TurnAttempt
 from chats.services.turns_settle import clean, turns_settle
 from chats.services.turns_stop import turn_stop
@@ -100,6 +100,41 @@ class TestStreaks:
         schedule.refresh_from_db()
         assert (schedule.failure_streak, schedule.blocked_reason) == (4, "")
         assert ledger(schedule) == [("failed", "provider_auth", NOW)]
+
+    def test_every_active_operator_is_told_of_a_refused_key_once_a_day(self, alice, olivia):
+        """R3, R12: "The operator has been told" is written in the transaction that settles."""
+        User.objects.create_user(email="gone@example.org", is_superuser=True, is_active=False)
+        _, works = self.runs_of(alice, 4)
+        settle(failed(works[0], "provider_auth", **FINAL), failed(works[1], "provider_rejected", **FINAL))
+        told = Notice.objects.filter(code="provider_key_refused")
+        assert [notice.user for notice in told] == [olivia]
+        assert told[0].params == {"provider": works[0].turn.agent.model.provider.name}
+        settle(failed(works[2], "provider_auth", **FINAL), now=NOW + HOUR)
+        assert told.all().count() == 1
+        print(
+            "LOST?",
+            settle(failed(works[3], "provider_auth", **FINAL), now=NOW + DAY),
+            NOW,
+            DAY,
+            list(told.values_list("dedupe_key", "created_at")),
+            [w.turn.agent.model.provider_id for w in works],
+        )
+        assert told.all().count() == 2
+
+
+class TestChanged:
+    """Told "when the answer differs": of another answer, and of failures."""
+
+    ANSWERS = [("Rain.", True), ("  Rain.\n", False), (None, True), ("Rain.", False), ("Sun.", True)]
+
+    def test_only_another_answer_than_the_last_one_and_failures_are_told(self, alice):
+        due_schedule(alice, overlap_policy="allow", notify={"on": "changed", "channels": []})
+        for hour, (text, told) in enumerate(self.ANSWERS):
+            now, before = NOW + hour * HOUR, Notice.objects.count()
+            fire(now)
+            [work] = begin(now)
+            settle(ended(work, text=text) if text else failed(work, "provider_rejected", **FINAL), now=now)
+            assert Notice.objects.count() - before == told, (hour, text)
 
 
 class TestHostileText:

@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from accounts.models import ApiToken, GlobalStop, LimitSet, Notice
 from accounts.services.tokens import token_create
-from agents.services import provider_key_set
+from agents.services.catalogue import provider_save
 from chats.models import Message, TurnAttempt, WorkerHost
 from projects.models import ProjectPolicy
 from schedules.models import Run, Schedule
@@ -48,12 +48,12 @@ def world(
 ) -> dict[str, Any]:  # fmt: skip
     """Rows of every kind, twelve of those that lists show."""
     agent = make_agent(owner=alice, instructions="Be brief.")
-    provider_key_set(provider=agent.model.provider, key=SECRET)
+    provider_save(provider=agent.model.provider, values={}, key=SECRET, now=now)
     project = make_project(owner=alice)
     secret = token_create(user=alice, name="script", scopes=["runs:read"], now=now)[1]
-    LimitSet.objects.create(scope="deployment", max_schedules=7)
+    LimitSet.objects.create(updated_at=now, scope="deployment", max_schedules=7)
     GlobalStop.objects.get_or_create(pk=1)
-    ProjectPolicy.objects.create(scope="deployment", require_project=False)
+    ProjectPolicy.objects.create(updated_at=now, scope="deployment", require_project=False)
     WorkerHost.objects.create(name="one", hostname="one", started_at=now, clock_at=now)
     for number in range(12):
         talk = make_conversation(owner=alice, project=project, agent=agent)

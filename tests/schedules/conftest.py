@@ -13,6 +13,7 @@ from agents.models import Agent
 from projects.models import ProjectPolicy
 from schedules.models import Schedule
 from schedules.services.editing import schedule_create
+from tests.factories import NOW
 
 Body = dict[str, Any]
 
@@ -49,7 +50,7 @@ def limit(db: None) -> Callable[..., LimitSet]:
     """Set limits of one user: `limit(alice, max_schedules=1)`."""
 
     def set_limits(user: User, **values: Any) -> LimitSet:
-        return LimitSet.objects.update_or_create(scope="user", user=user, defaults=values)[0]
+        return LimitSet.objects.update_or_create(scope="user", user=user, defaults={"updated_at": NOW, **values})[0]
 
     return set_limits
 
@@ -59,6 +60,7 @@ def policy(db: None) -> Callable[..., ProjectPolicy]:
     """Set the project policy of one user: `policy(alice, require_project=True)`."""
 
     def set_policy(user: User, **values: Any) -> ProjectPolicy:
+        values = {"updated_at": NOW, **values}
         return ProjectPolicy.objects.update_or_create(scope="user", user=user, defaults=values)[0]
 
     return set_policy

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.contrib.admin.models import ADDITION, DELETION, LogEntry
+from django.contrib.auth.models import Group
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from projects.models import ChatProject, ProjectPolicy
+from projects.selectors import policies_for
+from projects.services import policy_planned, policy_set
 from schedules.services.impact import Impact, policy_impact
 
 ADD = "admin:projects_projectpolicy_add"
@@ -21,9 +28,13 @@ def operator_client(client: Client, olivia: Any) -> Client:
 
 
 def impact(
-    now: Any, *, scope: str = "deployment", user: Any = None, create_missing: bool = False, **values: Any
+    *, scope: str = "deployment", group: Any = None, user: Any = None, create_missing: bool = False, **values: Any
 ) -> Impact:
-    return policy_impact(scope=scope, group=None, user=user, values=values, create_missing=create_missing, now=now)
+    """Look, and see that looking writes nothing."""
+    with CaptureQueriesContext(connection) as asked:
+        found = policy_impact(scope=scope, group=group, user=user, values=values, create_missing=create_missing)
+    assert all(query["sql"].startswith("SELECT") for query in asked)
+    return found
 
 
 def test_the_preview_counts_what_is_redirected_and_what_is_blocked(
@@ -36,13 +47,42 @@ def test_the_preview_counts_what_is_redirected_and_what_is_blocked(
     make_schedule(owner=alice, armed=True)
     make_schedule(owner=alice, enabled=False)
     make_schedule(owner=bob, armed=True)
-    assert impact(now, require_project=True) == Impact(redirected=0, blocked=2, seen=4, bounded=False)
-    assert impact(now, pinned_project="Inbox") == Impact(redirected=2, blocked=1, seen=4, bounded=False)
-    assert impact(now, pinned_project="inbox", create_missing=True) == Impact(3, 0, 4, False)
-    assert impact(now, scope="user", user=alice, require_project=True) == Impact(0, 1, 3, False)
-    assert not impact(now, require_project=False)
+    assert impact(require_project=True) == Impact(redirected=0, blocked=2, seen=4, bounded=False)
+    assert impact(pinned_project="Inbox") == Impact(redirected=2, blocked=1, seen=4, bounded=False)
+    assert impact(pinned_project="inbox", create_missing=True) == Impact(3, 0, 4, False)
+    assert impact(scope="user", user=alice, require_project=True) == Impact(0, 1, 3, False)
+    assert not impact(require_project=False)
+    legal = Group.objects.create(name="Legal")
+    bob.groups.add(legal)
+    assert impact(scope="group", group=legal, pinned_project="Cases") == Impact(0, 1, 1, False)
+    assert impact(scope="group", group=legal, pinned_project="Cases", create_missing=True) == Impact(1, 0, 1, False)
+    assert impact(scope="user", user=bob, pinned_project="Cases", create_missing=True) == Impact(1, 0, 1, False)
+    assert impact(scope="user", user=alice, pinned_project="INBOX") == Impact(2, 0, 3, False)
     assert not ProjectPolicy.objects.exists()
     assert not ChatProject.objects.filter(owner=bob).exists()
+
+
+def test_the_preview_says_what_saving_then_does(
+    alice: Any, bob: Any, make_user: Any, make_schedule: Any, make_project: Any, now: Any
+) -> None:
+    """A pin of a group, other policies around it, and somebody inactive, for whom nothing is made."""
+    gone, legal = make_user(is_active=False), Group.objects.create(name="Legal")
+    for person in (alice, bob, gone):
+        person.groups.add(legal)
+        make_schedule(owner=person, project=make_project(owner=person), armed=True)
+    policy_set(scope="deployment", values={"pinned_project": "Inbox"}, create_missing=True, now=now)
+    policy_set(scope="user", user=bob, values={"pinned_project": "Own"}, create_missing=True, now=now)
+    values = {"pinned_project": "Cases"}
+    planned = policy_planned(scope="group", group=legal, values=values, create_missing=True)
+    people = [alice.pk, bob.pk, gone.pk]
+    seen = policies_for(people, planned=planned)
+    policy_set(scope="group", group=legal, values=values, create_missing=True, now=now)
+    stored = policies_for(people)
+    assert seen[bob.pk] == stored[bob.pk]
+    assert seen[gone.pk] == stored[gone.pk]
+    assert seen[gone.pk].pin_id is None
+    assert stored[alice.pk].pin_id
+    assert replace(seen[alice.pk], pin_id=stored[alice.pk].pin_id) == stored[alice.pk]
 
 
 def test_a_policy_that_blocks_schedules_is_saved_at_the_second_asking(
@@ -70,6 +110,8 @@ def test_a_policy_that_changes_no_schedule_is_saved_at_once(alice: Any, operator
     assert operator_client.get(page).context["adminform"].form["pin"].value() == "none"
     operator_client.post(reverse("admin:projects_projectpolicy_delete", args=[row.pk]), {"post": "yes"})
     assert not ProjectPolicy.objects.exists()
+    noted = LogEntry.objects.order_by("pk").values_list("action_flag", "change_message")
+    assert list(noted) == [(ADDITION, "require_project: inherit, pinned_project: no pin"), (DELETION, "")]
 
 
 def test_a_pin_of_a_person_names_a_project_that_is_theirs(alice: Any, operator_client: Client) -> None:

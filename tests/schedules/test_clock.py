@@ -137,8 +137,9 @@ class TestJump:
         world(jump=2 * DAY)
         assert WorkerHost.objects.get().clock_at == world.wall
 
-    def test_an_hour_back_for_ten_minutes_runs_nothing_twice_and_loses_nothing(self, alice, world):
+    def test_an_hour_back_for_ten_minutes_runs_nothing_twice_and_loses_nothing(self, alice, world, limit):
         """R1, R5: what comes again has its row, and what fell due meanwhile gets one."""
+        limit(alice, min_interval_seconds=300)
         schedule = due_schedule(
             alice, cadence={"kind": "cron", "expression": "*/5 * * * *"}, overlap_policy="allow", at=NOW + 5 * MINUTE,
         )  # fmt: skip

@@ -57,7 +57,7 @@ def test_of_creates_at_once_with_one_key_the_later_ones_replay(owner, wanted, no
 
 
 def test_the_cap_holds_under_creates_at_once(owner, wanted, now):
-    LimitSet.objects.create(scope="user", user=owner, max_schedules=2)
+    LimitSet.objects.create(updated_at=factories.NOW, scope="user", user=owner, max_schedules=2)
     results = at_once([lambda: schedule_create(owner=owner, body=wanted, now=now)] * 5)
     refusals = [result.code for result in results if isinstance(result, Refusal)]
     assert refusals == ["schedule_limit"] * 3

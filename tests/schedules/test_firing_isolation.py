@@ -177,10 +177,10 @@ def test_one_schedule_for_which_the_database_always_fails_holds_up_no_other(alic
     poison, healthy = due_schedule(alice, at=NOW - MINUTE), due_schedule(alice)
     real = firing.shared_for
 
-    def partly_away(schedules):
+    def partly_away(schedules, *, now):
         if poison in schedules:
             raise OperationalError("the database is away")
-        return real(schedules)
+        return real(schedules, now=now)
 
     monkeypatch.setattr(firing, "shared_for", partly_away)
     assert fire_due(now=NOW).queued == 1
@@ -194,7 +194,7 @@ def test_facts_that_cannot_be_read_are_no_answer(alice, monkeypatch):
     """R17, P13: the occurrence stays due, nothing counts against the schedule, and the next look fires it."""
     schedule = due_schedule(alice)
 
-    def away(schedules):
+    def away(schedules, *, now):
         raise OperationalError("the database is away")
 
     monkeypatch.setattr(firing, "shared_for", away)

@@ -3,7 +3,11 @@
 import threading
 
 import pytest
+from django.db import transaction
 
+from chats.models import Turn
+from chats.services.turns_order import conversations_hold
+from core.db import locked
 from schedules.models import Run, Schedule
 from schedules.services.firing import fire_due
 from schedules.services.origin import ScheduleOrigin
@@ -163,6 +167,32 @@ class TestReplace:
         assert fired_first.held is False
         assert ledger(schedule) == [("succeeded", "", NOW), ("queued", "", NEXT)]
 
+    @pytest.mark.django_db(transaction=True)
+    def test_a_fire_never_waits_for_a_conversation_that_somebody_holds(self, fired):
+        """Lock order: conversation, turn, schedule; the clock, which has the schedule first, takes the others or none."""
+        schedule = fired("replace")
+        [work] = begin()
+        held, looked = threading.Event(), threading.Event()
+
+        def worker():
+            with transaction.atomic():
+                conversations_hold(turn_ids=[work.turn.pk])
+                held.set()
+                looked.wait(1)
+                return len(locked(Turn.objects.filter(pk=work.turn.pk)))
+
+        def clock():
+            held.wait(10)
+            first = fire_due(now=NEXT)
+            looked.set()
+            return first
+
+        fired_first, rows = at_once([clock, worker])
+        assert rows == 1
+        assert fired_first.held is False
+        fire(NEXT)
+        assert ledger(schedule) == [("running", "", NOW), ("queued", "", NEXT)]
+
     def test_a_refused_occurrence_stops_nothing(self, fired, alice):
         """R16: only a run that is opened makes room."""
         fired("replace")
@@ -209,11 +239,11 @@ class TestRunAll:
         assert ledger(schedule) == [("queued", "", NOW + n * HOUR) for n in range(4)]
 
 
-def test_runs_that_were_queued_under_another_rule_keep_their_own(fired):
-    """The rule is the one of the run's snapshot: an edit to `skip` does not stop what `allow` had opened."""
+def test_a_run_of_a_stricter_rule_waits_for_what_allow_had_opened(fired):
+    """Overlap after an edit: what `allow` had started goes on, and the newer one waits for it like for any other."""
     schedule = fired("allow")
     Schedule.objects.filter(pk=schedule.pk).update(overlap_policy="queue_one")
     begin()
     fire(NEXT)
     begin(NEXT)
-    assert ledger(schedule) == [("running", "", NOW), ("running", "", NEXT)]
+    assert ledger(schedule) == [("running", "", NOW), ("queued", "", NEXT)]

@@ -115,26 +115,21 @@ def test_the_end_is_what_was_chosen_in_the_schedules_zone(form, body):
         ("misfire_grace_minutes", "a few", "misfire_grace_seconds", "a few"),
         ("misfire_grace_minutes", "NaN", "misfire_grace_seconds", "NaN"),
         ("misfire_grace_minutes", "1E+999999", "misfire_grace_seconds", "1E+999999"),
-        ("approval_ttl_hours", "1.1111", "approval_ttl_seconds", 4000),
         ("deadline_minutes", "", "deadline_seconds", None),
         ("deadline_minutes", "10", "deadline_seconds", 600),
         ("retry_window_minutes", "60", "retry_window_seconds", 3600),
-        ("approval_ttl_hours", "24", "approval_ttl_seconds", 86400),
-        ("keep_n", "30", "retention", {"keep": "last", "n": 30}),
-        ("keep_n", "", "retention", {"keep": "last", "n": None}),
         ("project", "", "project", None),
         ("project", "prj_x", "project", "prj_x"),
-        ("notify_on", "always", "notify", {"on": "always", "channels": ["app"]}),
-        ("hold_on_approval", "on", "hold_on_approval", True),
+        ("notify_on", "always", "notify", {"on": "always"}),
     ],
 )
 def test_minutes_hours_and_choices_become_the_wires_values(field, typed, name, sent):
-    assert form_to_body(posted({field: typed, "keep": "last"}))[name] == sent
+    assert form_to_body(posted({field: typed}))[name] == sent
 
 
 def test_a_box_that_is_not_ticked_is_off_and_what_is_not_in_the_form_is_not_sent():
     body = form_to_body(posted({"name": "Morning", "kind": "weekdays", "time": "09:00"}))
-    assert body["enabled"] is False and body["hold_on_approval"] is False
+    assert body["enabled"] is False
     assert "project" not in body and "until" not in body and "misfire_grace_seconds" not in body
 
 
@@ -163,9 +158,6 @@ PATHS = [
     ("misfire_grace_seconds", "", "misfire_grace_minutes"),
     ("deadline_seconds", "", "deadline_minutes"),
     ("retry_window_seconds", "", "retry_window_minutes"),
-    ("approval_ttl_seconds", "", "approval_ttl_hours"),
-    ("retention", "", "keep"),
-    ("retention.n", "", "keep_n"),
     ("notify.on", "", "notify_on"),
     ("project", "", "project"),
 ]

@@ -35,11 +35,7 @@ SCHEDULES = [
         "skip_dates": ["2026-06-05"],
         "misfire_grace_seconds": 100,
         "deadline_seconds": 45,
-        "approval_ttl_seconds": 4000,
-        "hold_on_approval": True,
-        "retention": {"keep": "days", "n": 9},
-        "notify": {"on": "never", "channels": ["email", "webhook"]},
-        "monthly_budget": "7",
+        "notify": {"on": "never", "channels": []},
         "overlap_policy": "allow",
     },
 ]
@@ -66,11 +62,7 @@ def test_a_form_that_is_filled_in_and_sent_whole_means_the_same(alice, now, crea
     copy = schedule_create(owner=alice, body=form_to_body(posted(body_to_form(schedule))), now=now)[0]
     copy.refresh_from_db()
     assert copy.next_run_at == schedule.next_run_at
-    assert (copy.prompt, copy.overlap_policy, copy.retention) == (
-        schedule.prompt,
-        schedule.overlap_policy,
-        schedule.retention or {"keep": "all"},
-    )
+    assert (copy.prompt, copy.overlap_policy) == (schedule.prompt, schedule.overlap_policy)
 
 
 def test_one_touched_field_is_all_that_is_sent(created):

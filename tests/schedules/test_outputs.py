@@ -68,12 +68,12 @@ def test_a_run_has_exactly_the_fields_of_the_wire_and_of_the_openapi_document(cr
 
 def test_a_new_schedule_is_shown_with_its_choices_and_its_next_run(created, agent, make_project, alice):
     project = make_project(owner=alice, name="Briefings")
-    shown = out(created(project=project.public_id, monthly_budget="7", until="2026-12-31T00:00:00Z"))
+    shown = out(created(project=project.public_id, until="2026-12-31T00:00:00Z"))
     assert shown["agent"] == {"id": agent.public_id, "name": "Writer", "state": "ready"}
     assert (shown["project"], shown["project_source"]) == ({"id": project.public_id, "name": "Briefings"}, "stored")
-    assert (shown["monthly_budget"], shown["until"]) == ("7.00", "2026-12-31T00:00:00Z")
+    assert (shown["monthly_budget"], shown["until"]) == (None, "2026-12-31T00:00:00Z")
     assert (shown["state"], shown["next_run_at"]) == ("armed", "2026-06-01T09:00:00Z")
-    assert (shown["retention"], shown["notify"]) == ({"keep": "all"}, {"on": "failures", "channels": ["app"]})
+    assert (shown["retention"], shown["notify"]) == ({"keep": "all"}, {"on": "failures", "channels": []})
     assert shown["description"] == "Every day at 09:00, UTC"
     assert shown["last_run"] is None and shown["goal"] is None and shown["target"] == "new"
 

@@ -12,6 +12,7 @@ from schedules.models import Run
 from schedules.selectors.facts import run_facts
 from schedules.services.firing import fire_due
 from schedules.services.runs import run_now
+from tests.factories import NOW
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
@@ -19,7 +20,7 @@ HOUR = timedelta(hours=1)
 
 @pytest.fixture
 def two_a_day(db):
-    LimitSet.objects.create(scope="deployment", daily_runs=2)
+    LimitSet.objects.create(updated_at=NOW, scope="deployment", daily_runs=2)
 
 
 def started(make_run, schedule, at):

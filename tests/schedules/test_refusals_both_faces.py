@@ -122,7 +122,7 @@ def test_posting_the_page_of_an_edit_as_it_came_changes_nothing(client: Client, 
 
 
 def test_the_page_of_an_edit_has_the_fields_of_the_form(client: Client, alice, created):
-    schedule = created(hold_on_approval=True)
+    schedule = created()
     client.force_login(alice)
     page = client.get(reverse("schedules:edit", args=[schedule.public_id])).content.decode()
     assert set(body_to_form(schedule)) <= set(PageForm(page, "schedule-form").posted)

@@ -6,10 +6,14 @@ import ast
 import re
 
 import pytest
+from django.conf import global_settings
 
 from config import env, reference
 from core.errors import CATALOGUE
 from tests.architecture.tree import ROOT, files, product_files
+
+ONLY_SORTS = ("core/errors.py", "schedules/domain/outcome.py")
+"""Files that name codes without ever giving one as a reason."""
 
 NAMED_IN_CALLS = {"Refusal": 0, "at": 1, "FieldError": 1, "sentence": 0}
 """Calls that take a code, and the position at which it stands."""
@@ -21,10 +25,10 @@ def test_the_page_is_what_the_code_says(name):
 
 
 def _constants() -> set[str]:
-    """Return every text constant of the product outside the table, and every word of the templates and scripts."""
+    """Return every text constant of the product but those of tables, and every word of the templates and scripts."""
     found = set()
     for path in product_files():
-        if str(path) != "core/errors.py":
+        if str(path) not in ONLY_SORTS:
             tree = ast.parse((ROOT / path).read_text())
             found |= {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
     for path in files():
@@ -72,7 +76,42 @@ def test_every_variable_that_the_product_reads_is_declared():
     assert named <= set(env.VARIABLES)
 
 
+def _names(node: ast.AST, context: type[ast.expr_context]) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, context)}
+
+
+def _settings_made_of(variable: str, settings: ast.Module) -> set[str]:
+    """Return the settings that `variable` decides, also through other settings and conditions."""
+    reached: set[str] = set()
+    while True:
+        found = {
+            name
+            for part in settings.body
+            if any(isinstance(n, ast.Constant) and n.value == variable for n in ast.walk(part))
+            or _names(part, ast.Load) & reached
+            for name in _names(part, ast.Store)
+        }
+        if found <= reached:
+            return reached
+        reached |= found
+
+
+def _is_read(setting: str, sources: str) -> bool:
+    read_by_framework = hasattr(global_settings, setting)
+    return read_by_framework or re.search(rf"\bsettings\.{setting}\b|\"{setting}\"", sources) is not None
+
+
 @pytest.mark.parametrize("name", sorted(env.VARIABLES))
 def test_every_declared_variable_is_read_somewhere(name):
-    sources = [path for path in product_files() if str(path) != "config/env.py"]
-    assert any(f'"{name}"' in (ROOT / path).read_text() for path in sources)
+    """It, or a setting made of it, is read outside the settings: by the product or by the framework."""
+    made = _settings_made_of(name, ast.parse((ROOT / "config/settings.py").read_text()))
+    paths = [path for path in product_files() if str(path) not in ("config/env.py", "config/settings.py")]
+    sources = "\n".join((ROOT / path).read_text() for path in paths)
+    assert f'"{name}"' in sources or any(_is_read(setting, sources) for setting in made)
+
+
+def test_a_variable_that_only_the_settings_know_would_be_seen():
+    settings = ast.parse('ODD = env.read("ODD")\nif ODD:\n    EVEN = 1\nDEBUG = env.read("ON")')
+    assert _settings_made_of("ODD", settings) == {"ODD", "EVEN"}
+    assert not any(_is_read(setting, "settings.OTHER") for setting in ("ODD", "EVEN"))
+    assert _is_read("DEBUG", "")

@@ -23,6 +23,7 @@ from core.errors import Refusal
 from projects.models import ChatProject
 from projects.services import project_create
 from tests.factories import NOW, make_project
+from tests.support.plans import plans_of
 
 
 def claim(owner: Any, key: str = "k", body: Any = "body", act: str = "create") -> IdempotencyKey | None:
@@ -75,6 +76,12 @@ def test_what_was_deleted_since_is_gone_for_a_day(alice: Any):
     assert keys_sweep(now=NOW + timedelta(hours=24)) == 0
     assert keys_sweep(now=NOW + timedelta(hours=24, seconds=1)) == 1
     assert claim(alice) is None
+
+
+def test_what_was_erased_is_looked_up_by_an_index(alice: Any):
+    claim(alice)
+    [plan] = plans_of(lambda: made_gone(made=["prj_1", "prj_2"], now=NOW), "accounts_idempotencykey")
+    assert "idempotency_made" in plan
 
 
 def test_a_refused_act_uses_up_no_key(alice: Any):

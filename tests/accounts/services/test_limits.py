@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -44,6 +45,14 @@ def test_a_value_that_cannot_be_is_refused_and_nothing_is_set(values: dict[str, 
         limits_set(scope="deployment", values={"daily_runs": 5} | values, now=NOW)
     assert caught.value.code == code
     assert not LimitSet.objects.exists()
+
+
+def test_a_set_says_when_it_was_changed_last(alice: Any):
+    """R9: the instant is the caller's, not the wall clock's."""
+    row = limits_set(scope="user", user=alice, values={"max_schedules": 3}, now=NOW)
+    assert LimitSet.objects.get().updated_at == row.updated_at == NOW
+    limits_set(scope="user", user=alice, values={"max_schedules": 4}, now=NOW + timedelta(hours=1))
+    assert LimitSet.objects.get().updated_at == NOW + timedelta(hours=1)
 
 
 def test_the_deployments_capacity_is_no_limit_of_one_person(alice: Any):

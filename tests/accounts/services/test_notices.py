@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 
 from accounts.models import Notice
-from accounts.services.notices import notice_add, notices_read
+from accounts.services.notices import notice_add
 from tests.factories import NOW
 
 
@@ -39,11 +39,3 @@ def test_a_duplicate_never_fails_the_transaction_it_is_in(alice: Any):
         add(alice)
         add(alice, dedupe_key="after")
     assert Notice.objects.count() == 2
-
-
-def test_reading_marks_ones_own_alone(alice: Any, bob: Any):
-    add(alice)
-    add(bob, dedupe_key="bobs")
-    assert notices_read(user_id=alice.pk, now=NOW) == 1
-    assert notices_read(user_id=alice.pk, now=NOW) == 0
-    assert Notice.objects.get(user=bob).read_at is None

@@ -116,14 +116,14 @@ def test_the_database_never_holds_the_token_itself(db: None):
 def test_a_profile_changes_column_by_column(alice: Any):
     mine = User.objects.get(pk=alice.pk)
     User.objects.filter(pk=alice.pk).update(display_name="Renamed meanwhile")
-    profile_edit(user=mine, values={"zone": "Asia/Tokyo", "clock": "12"}, now=NOW)
+    profile_edit(user=mine, values={"zone": "Asia/Tokyo", "clock": "12"})
     alice.refresh_from_db()
     assert (alice.zone, alice.clock, alice.display_name) == ("Asia/Tokyo", "12", "Renamed meanwhile")
 
 
 def test_a_refused_profile_changes_nothing(alice: Any):
     with pytest.raises(Refusal) as caught:
-        profile_edit(user=alice, values={"zone": "Nowhere", "locale": "xx", "display_name": "Al"}, now=NOW)
+        profile_edit(user=alice, values={"zone": "Nowhere", "locale": "xx", "display_name": "Al"})
     assert {error.path: error.code for error in caught.value.fields} == {
         "zone": "zone_unknown", "locale": "choice_unknown",
     }  # fmt: skip

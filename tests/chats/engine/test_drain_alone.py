@@ -5,12 +5,12 @@ from datetime import timedelta
 import pytest
 from django.db import DataError, OperationalError
 
+from chats.engine import call, settling
 from chats.engine import drain as module
-from chats.engine import settling
 from chats.models import Message, Turn
 from chats.services.turns_stop import turn_stop
 from core import clock
-from schedules.models import Schedule
+from schedules.services import origin
 from tests import factories
 from tests.chats.engine.conftest import outcome, turn_of, written
 from tests.fakes.provider import answer_text
@@ -23,19 +23,33 @@ LONG = "[[stream-400x25ms]] Tell me a long story."
 class TestOneHarmsNoOther:
     """R39."""
 
-    def test_a_turn_whose_call_breaks_inside(self, ask, drained):
-        """A stored key that cannot be read: `failed: internal` for that turn alone."""
-        broken_provider = factories.make_provider(key_encrypted="not a sealed key")
-        agent = factories.make_agent(model=factories.make_model(provider=broken_provider))
+    def test_a_turn_whose_call_breaks_inside(self, ask, drained, monkeypatch):
+        """A bug on the way to the model: `failed: internal` for that turn alone."""
+        agent = factories.make_agent(model=factories.make_model(name="bug"))
+        real = call.spec_for
+
+        def spec_for(chosen, **arguments):
+            if chosen.model.name == "bug":
+                raise ZeroDivisionError("a bug")
+            return real(chosen, **arguments)
+
+        monkeypatch.setattr(call, "spec_for", spec_for)
         broken, fine = ask(agent=agent), [ask(f"{n}") for n in range(3)]
         drained()
         assert outcome(broken) == ("failed", "internal")
         assert {outcome(run) for run in fine} == {("succeeded", "")}
 
-    def test_a_turn_whose_start_breaks(self, ask, drained):
+    def test_a_stored_key_that_cannot_be_read_any_more_is_the_operators_to_mend(self, ask, drained):
+        """R12: as a key that the provider refuses."""
+        provider = factories.make_provider(key_encrypted="not a sealed key")
+        run = ask(agent=factories.make_agent(model=factories.make_model(provider=provider)))
+        drained()
+        assert outcome(run) == ("failed", "provider_auth")
+
+    def test_a_turn_whose_start_breaks(self, ask, drained, monkeypatch):
         """Started one by one after the batch was undone."""
         fine, broken, more = ask("one"), ask("two"), ask("three")
-        Schedule.objects.filter(pk=broken.schedule_id).update(zone="Nowhere/Zone")
+        monkeypatch.setattr(origin, "prompt_of", lambda run: 1 / (run.pk != broken.pk) and run.prompt)
         drained()
         assert [outcome(run) for run in (fine, broken, more)] == [
             ("succeeded", ""), ("failed", "internal"), ("succeeded", ""),

@@ -7,9 +7,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from chats.models import Conversation, Message, Turn, WorkerHost
 from core.clock import now as clock_now
+from core.human import Reader
 from tests.schedules.panel.pages import FRAGMENT, signed_in, words
 
 
@@ -96,6 +99,46 @@ def test_a_look_gets_only_what_grew(alice, thread, moment):
     assert update.count("data-keep") == 1
     assert "Two of the nine" in update
     assert 'id="talk-head" hx-swap-oob="morph"' in update
+
+
+def test_a_look_at_what_did_not_grow_reads_and_renders_nothing(alice, thread, moment, monkeypatch):
+    """design, htmx: growing text; the look of each second is answered from lengths and counters."""
+    conversation = thread("Two", state="streaming", **running(moment))
+    Conversation.objects.filter(pk=conversation.pk).update(unread=True)
+    client, address = signed_in(alice), f"/c/{conversation.public_id}"
+    monkeypatch.setattr("chats.panel.views.reader_of", lambda request: Reader(moment))
+    etag = client.get(address)["ETag"]
+
+    with monkeypatch.context() as patched, CaptureQueriesContext(connection) as asked:
+        patched.setattr("chats.panel.pages.render", lambda text: pytest.fail("rendered"))
+        same = client.get(address, headers=FRAGMENT | {"If-None-Match": etag})
+    assert (same.status_code, same["Quotidian-Every"]) == (304, "1")
+    messages = [query["sql"] for query in asked if "chats_message" in query["sql"]]
+    assert len(messages) == 1
+    assert "model_messages" not in messages[0]
+    Message.objects.filter(conversation=conversation, role="assistant").update(text="Two of the nine")
+    with CaptureQueriesContext(connection) as asked:
+        grown = client.get(address, headers=FRAGMENT | {"If-None-Match": etag})
+    assert grown.status_code == 200
+    assert not any("model_messages" in query["sql"] for query in asked)
+
+
+def test_a_look_notices_a_stop_a_project_and_the_end(alice, thread, moment, make_project, monkeypatch):
+    conversation = thread("Two", state="streaming", **running(moment))
+    client, address = signed_in(alice), f"/c/{conversation.public_id}"
+    monkeypatch.setattr("chats.panel.views.reader_of", lambda request: Reader(moment))
+    project = make_project(owner=alice, name="Shop")
+    talks, turns = Conversation.objects.filter(pk=conversation.pk), Turn.objects.filter(conversation=conversation)
+    etags = [client.get(address)["ETag"]]
+    for change in (
+        lambda: turns.update(stop_requested_at=moment),
+        lambda: talks.update(project=project),
+        lambda: type(project).objects.filter(pk=project.pk).update(name="Store"),
+        lambda: turns.update(status="stopped", settled_at=moment, error_code="stopped_by_owner"),
+    ):
+        change()
+        etags.append(client.get(address, headers=FRAGMENT | {"If-None-Match": etags[-1]})["ETag"])
+    assert len(set(etags)) == 5
 
 
 def test_a_finished_answer_is_announced_once_and_no_longer_busy(alice, thread):

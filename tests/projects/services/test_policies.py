@@ -32,6 +32,17 @@ def test_the_pinned_project_is_made_for_those_who_lack_it_when_the_operator_says
     assert not ChatProject.objects.filter(owner=gone).exists()
 
 
+def test_however_many_lack_it_it_is_made_in_few_statements(alice: Any, bob: Any, django_assert_max_num_queries: Any):
+    make_project(owner=bob)
+    people = [make_user() for _ in range(12)]
+    with django_assert_max_num_queries(12):
+        policy_set(scope="deployment", values={"pinned_project": "Inbox"}, create_missing=True, now=NOW)
+    made = ChatProject.objects.filter(name_key="inbox")
+    assert made.count() == len(people) + 2
+    assert (made.get(owner=alice).colour, made.get(owner=bob).colour) == (1, 2)
+    assert len(set(made.values_list("public_id"))) == made.count()
+
+
 def test_for_a_group_it_is_made_for_its_members_alone(alice: Any, bob: Any):
     legal = Group.objects.create(name="Legal")
     alice.groups.add(legal)
@@ -46,6 +57,7 @@ def test_for_a_group_it_is_made_for_its_members_alone(alice: Any, bob: Any):
         ({"require_project": "yes"}, "wrong_type"),
         ({"pinned_project": 5}, "wrong_type"),
         ({"pinned_project": "x" * 101}, "too_long"),
+        ({"pinned_project": "a\x00b"}, "wrong_type"),
         ({"pinned_project": "Nowhere"}, "project_not_found"),
     ],
 )

@@ -11,7 +11,7 @@ from chats.models import Conversation
 from core.errors import Refusal
 from projects.models import ChatProject
 from projects.selectors import filed_counts, filed_names, project_find
-from projects.services import policy_set, project_archive, project_create, project_delete, project_edit, project_rename
+from projects.services import policy_set, project_archive, project_create, project_delete, project_edit
 from schedules.models import Schedule
 from tests.factories import NOW, make_conversation, make_project, make_schedule
 
@@ -74,8 +74,8 @@ def test_an_edit_names_its_columns_and_one_that_changes_nothing_writes_nothing(
 def test_a_rename_to_a_taken_name_is_refused_and_to_its_own_is_not(alice: Any):
     project_create(owner=alice, name="Plans", now=NOW)
     other = project_create(owner=alice, name="Other", now=NOW)
-    assert code(project_rename, project=other, name="PLANS", now=NOW) == ("name_taken", 400)
-    assert project_rename(project=other, name="OTHER", now=NOW).name == "OTHER"
+    assert code(project_edit, project=other, values={"name": "PLANS"}, now=NOW) == ("name_taken", 400)
+    assert project_edit(project=other, values={"name": "OTHER"}, now=NOW).name == "OTHER"
 
 
 def test_archiving_is_undone(alice: Any):
@@ -99,7 +99,7 @@ def test_a_deleted_project_leaves_a_tombstone_without_content(alice: Any):
     assert conversation.project_id is None
     assert project_find(alice, project.public_id) is None
     assert code(project_delete, project=project, now=LATER) == ("not_found", 404)
-    assert code(project_rename, project=project, name="x", now=LATER) == ("not_found", 404)
+    assert code(project_edit, project=project, values={"name": "x"}, now=LATER) == ("not_found", 404)
 
 
 def test_schedules_move_in_the_same_act_as_their_owner_would_move_them(alice: Any):
@@ -140,7 +140,7 @@ def test_a_pinned_project_is_not_renamed_archived_or_deleted_by_its_owner(alice:
     """projects.md, Policy"""
     project = project_create(owner=alice, name="Inbox", now=NOW)
     policy_set(scope="deployment", values={"pinned_project": "inbox"}, now=NOW)
-    assert code(project_rename, project=project, name="Box", now=NOW) == ("project_pinned", 409)
+    assert code(project_edit, project=project, values={"name": "Box"}, now=NOW) == ("project_pinned", 409)
     assert code(project_archive, project=project, now=NOW) == ("project_pinned", 409)
     assert code(project_delete, project=project, now=NOW) == ("project_pinned", 409)
     assert project_edit(project=project, values={"description": "Ours"}, now=NOW).description == "Ours"
