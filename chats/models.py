@@ -196,6 +196,7 @@ class WorkerHost(models.Model):
 
     name = models.CharField(max_length=80, unique=True)
     hostname = models.CharField(max_length=100)
+    place = models.CharField(max_length=80, blank=True, help_text="Boot and process numbers it shares with others.")
     started_at = models.DateTimeField()
     clock_at = models.DateTimeField(null=True)
     drain_at = models.DateTimeField(null=True)

@@ -74,7 +74,7 @@ CATALOGUE: dict[str, Entry] = _table(
     _input("project_pinned", "Every run goes to the project {project} here; the pin decides."),
     _input("name_taken", "You already have one called {name}."),
     _input("cadence_invalid", "{problem}", "Edit times"),
-    _input("cadence_never_fires", "This rule yields no time to come.", "Edit times"),
+    _input("cadence_never_fires", "This lies in the past, or never comes.", "Edit times"),
     _input(
         "cadence_too_complex",
         "This rule takes too long to work out. A simpler one with the same days works.",

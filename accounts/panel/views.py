@@ -13,7 +13,7 @@ from django.utils.dates import WEEKDAYS
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.models import User
 from accounts.selectors.setup import account_exists
@@ -28,7 +28,7 @@ _THEMES = ("system", "light", "dark")
 
 
 @never_cache
-@require_GET
+@require_safe
 def start(request: HttpRequest) -> HttpResponse:
     """`/`: to the schedules; before there is any account, a hint where the set-up link is."""
     if request.user.is_authenticated or account_exists():
@@ -38,7 +38,7 @@ def start(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @sensitive_post_parameters("password")
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def setup(request: HttpRequest, token: str) -> HttpResponse:
     """`/setup/<token>`: make the first account, once, and sign in with it."""
     now = clock_now()
@@ -69,7 +69,7 @@ def theme(request: HttpRequest) -> HttpResponse:
 
 
 @face
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def preferences(request: HttpRequest) -> HttpResponse:
     """`/settings/`: name, time zone, clock, first weekday, appearance."""
     user = cast(User, request.user)

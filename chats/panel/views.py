@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.models import User
 from chats.models import Conversation
@@ -32,7 +32,7 @@ _LATEST = 12
 
 
 @face
-@require_GET
+@require_safe
 def conversations(request: HttpRequest) -> HttpResponse:
     """`/c/`: all conversations, newest first; `?q=` looks in titles and in everything said."""
     owner, text = cast(User, request.user), request.GET.get("q", "").strip()[:200]
@@ -42,7 +42,7 @@ def conversations(request: HttpRequest) -> HttpResponse:
 
 
 @face
-@require_GET
+@require_safe
 def latest(request: HttpRequest) -> HttpResponse:
     """Return the newest answers, for the pane beside the panel."""
     found, _more = conversations_page(cast(User, request.user), most=_LATEST)
@@ -50,7 +50,7 @@ def latest(request: HttpRequest) -> HttpResponse:
 
 
 @face
-@require_GET
+@require_safe
 def conversation(request: HttpRequest, public_id: str) -> HttpResponse:
     """`/c/<id>`: the thread; a script's look gets what changed, or 304."""
     found, reader = _found(request, public_id), reader_of(request)
@@ -79,7 +79,7 @@ def stop(request: HttpRequest, public_id: str, turn_id: str) -> HttpResponse:
 
 
 @face
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def move(request: HttpRequest, public_id: str) -> HttpResponse:
     """File it in another project, or in none."""
     found = _found(request, public_id)
@@ -92,7 +92,7 @@ def move(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 @face
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def rename(request: HttpRequest, public_id: str) -> HttpResponse:
     """Give it another title."""
     found, title = _found(request, public_id), request.POST.get("title", "")
@@ -106,7 +106,7 @@ def rename(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 @face
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, public_id: str) -> HttpResponse:
     """Ask, then erase everything said."""
     found = _found(request, public_id)

@@ -10,12 +10,12 @@ from chats.domain.states import TurnStatus
 from chats.models import Turn, WorkerHost
 
 
-def host_open(*, name: str, hostname: str, now: datetime) -> None:
+def host_open(*, name: str, hostname: str, now: datetime, place: str = "") -> None:
     """Add the row of a host that starts, and forget hosts that have been silent for a day."""
     WorkerHost.objects.filter(started_at__lt=now - timedelta(days=1)).exclude(
         drain_at__gt=now - timedelta(days=1)
     ).exclude(clock_at__gt=now - timedelta(days=1)).delete()
-    WorkerHost.objects.create(name=name, hostname=hostname[:100], started_at=now)
+    WorkerHost.objects.create(name=name, hostname=hostname[:100], place=place[:80], started_at=now)
 
 
 def host_stop(*, name: str, now: datetime) -> None:

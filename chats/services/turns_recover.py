@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import F
 
 from chats.domain.states import TurnStatus
-from chats.models import Message, Turn, TurnAttempt
+from chats.models import Message, Turn, TurnAttempt, WorkerHost
 from chats.services.turns_order import conversations_hold
 from chats.services.turns_settle import Ended, turns_settle
 from core.db import locked
@@ -65,17 +65,27 @@ def turns_put_back(*, now: datetime) -> int:
 
 
 def leases_of_dead(*, host: str, alive: Callable[[int], bool], now: datetime) -> int:
-    """End the leases of this host's workers whose process is gone, so that nobody waits for them to run out.
+    """End the leases of this place's workers whose process is gone, so that nobody waits for them to run out.
 
-    `alive(pid)` is asked about processes of this host alone; a number that another process took over by now counts as
-    alive, and that lease runs out by itself. Return how many workers were found dead.
+    A place is one running system (`core.processes.place`): also what an earlier worker command left here when all of
+    it was killed is found. A number that another process took over by now counts as alive, and that lease runs out by
+    itself. Return how many workers were found dead.
     """
-    running = Turn.objects.filter(status=TurnStatus.RUNNING, leased_by__startswith=f"{host}/")
-    dead = [worker for worker in set(running.values_list("leased_by", flat=True)) if not alive(_pid(worker))]
+    running = Turn.objects.filter(status=TurnStatus.RUNNING)
+    ours = _hosts_here(host)
+    workers = [worker for worker in set(running.values_list("leased_by", flat=True)) if worker.split("/")[0] in ours]
+    dead = [worker for worker in workers if not alive(_pid(worker))]
     for worker in dead:
         logger.warning("worker %s is gone; its turns are healed now", worker)
         running.filter(leased_by=worker).update(lease_expires_at=now - timedelta.resolution)
     return len(dead)
+
+
+def _hosts_here(host: str) -> set[str]:
+    place = WorkerHost.objects.filter(name=host).values_list("place", flat=True).first()
+    if not place:
+        return {host}
+    return set(WorkerHost.objects.filter(place=place).values_list("name", flat=True)) | {host}
 
 
 def _pid(worker: str) -> int:

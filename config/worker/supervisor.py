@@ -23,7 +23,7 @@ from chats.selectors.health import CLOCK_HUNG_SECONDS, DRAIN_HUNG_SECONDS, drain
 from chats.services import hosts
 from config.worker.silence import Silence
 from core import clock
-from core.processes import ended, fork, send
+from core.processes import ended, fork, place, send
 from schedules.clock import Clock
 
 logger = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ class Supervisor:
     def run(self) -> None:
         """Start, watch, end."""
         settings.WORKER_HOST = self.host
-        hosts.host_open(name=self.host, hostname=socket.gethostname(), now=clock.now())
+        hosts.host_open(name=self.host, hostname=socket.gethostname(), place=place(), now=clock.now())
         connections.close_all()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._asked)

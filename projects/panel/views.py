@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.models import User
 from core.errors import Refusal
@@ -29,7 +29,7 @@ _KEEP, _NONE = "keep", "none"
 
 
 @face
-@require_GET
+@require_safe
 def projects(request: HttpRequest) -> HttpResponse:
     """`/projects/`: all of them, archived ones last; `?q=` searches names and descriptions."""
     owner, text = cast(User, request.user), request.GET.get("q", "").strip()[:100]
@@ -41,7 +41,7 @@ def projects(request: HttpRequest) -> HttpResponse:
 
 
 @face
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def create(request: HttpRequest) -> HttpResponse:
     """`/projects/new`."""
     typed = {"name": request.POST.get("name", ""), "description": request.POST.get("description", "")}
@@ -57,7 +57,7 @@ def create(request: HttpRequest) -> HttpResponse:
 
 
 @face
-@require_GET
+@require_safe
 def detail(request: HttpRequest, public_id: str) -> HttpResponse:
     """`/projects/<id>/`: its conversations and the schedules that file into it."""
     project = _found(request, public_id)
@@ -67,7 +67,7 @@ def detail(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 @face
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, public_id: str) -> HttpResponse:
     """Change name, description or colour."""
     project = _found(request, public_id)
@@ -96,7 +96,7 @@ def archive(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 @face
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, public_id: str) -> HttpResponse:
     """Ask, naming the schedules that file into it and offering to move them in the same act; then delete."""
     project = _found(request, public_id)

@@ -175,10 +175,12 @@ def queue_reason(run: OpenRun, others: Sequence[OpenRun], reader: Reader, *, hel
     """Return the sentence that says what a queued run waits for."""
     if held:
         return _("Waits until everything goes on again.")
-    if run.attempts and run.not_before is not None and run.not_before > reader.now:
+    if run.attempts and run.not_before is not None:
         why = say(run.error_code) + " " if run.error_code else ""
         number = run.attempts + 1
-        return why + _("Tries again at %(at)s (try %(n)s).") % {"at": reader.at(run.not_before), "n": number}
+        if run.not_before > reader.now:
+            return why + _("Tries again at %(at)s (try %(n)s).") % {"at": reader.at(run.not_before), "n": number}
+        return why + _("Tries again now (try %(n)s).") % {"n": number}
     before = [other for other in others if other.run_id != run.run_id and other.scheduled_for <= run.scheduled_for]
     if before:
         return _("Waits for the run of %(at)s.") % {"at": reader.at(before[0].scheduled_for)}

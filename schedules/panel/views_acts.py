@@ -67,7 +67,7 @@ def skip_next(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 @face
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, public_id: str) -> HttpResponse:
     """Ask, naming what goes and what stays; then delete."""
     schedule = schedule_or_404(request, public_id)

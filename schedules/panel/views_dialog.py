@@ -27,7 +27,7 @@ PAGE = "schedules/form.html"
 
 
 @face
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def create(request: HttpRequest) -> HttpResponse:
     """`/schedules/new`: empty, from a template (`?start=`), or a copy (`?copy=<id>`)."""
     reader = reader_of(request)
@@ -45,7 +45,7 @@ def create(request: HttpRequest) -> HttpResponse:
 
 
 @face
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, public_id: str) -> HttpResponse:
     """`/schedules/<id>/edit`: `?field=project` puts the focus there."""
     reader, schedule = reader_of(request), schedule_or_404(request, public_id)

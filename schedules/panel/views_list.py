@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from core.panel import face, not_modified, reader_of, unchanged, watched
@@ -17,7 +17,7 @@ PAGE = "schedules/panel.html"
 
 
 @face
-@require_GET
+@require_safe
 def panel(request: HttpRequest) -> HttpResponse:
     """`/panel/`: every schedule as a card. `?beside=1` leaves out the page around it, for a conversation."""
     beside = "beside" in request.GET
@@ -31,7 +31,7 @@ def panel(request: HttpRequest) -> HttpResponse:
 
 
 @face
-@require_GET
+@require_safe
 def updates(request: HttpRequest) -> HttpResponse:
     """Answer a look: 304 when nothing changed, else the list with only the changed cards written out."""
     view = _view(request)

@@ -8,7 +8,7 @@ from typing import Any, cast
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from core.human import Reader
@@ -23,7 +23,7 @@ _LOOK = "look"
 
 
 @face
-@require_GET
+@require_safe
 def detail(request: HttpRequest, public_id: str) -> HttpResponse:
     """`/schedules/<id>/`: the page, or what changed on it since the last look."""
     owner, schedule = cast(User, request.user), schedule_or_404(request, public_id)
@@ -36,7 +36,7 @@ def detail(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 @face
-@require_GET
+@require_safe
 def runs(request: HttpRequest) -> HttpResponse:
     """`/runs/`: every occurrence of every schedule, each accounted for once."""
     owner, reader = cast(User, request.user), reader_of(request)

@@ -9,6 +9,9 @@ from django.db.models import Count, QuerySet
 
 from accounts.models import User
 from core.db import locked
+from core.errors import Refusal
+from projects.domain.destination import decide_write
+from projects.selectors import policies_for
 from schedules import lifecycle
 from schedules.models import Run, Schedule
 from schedules.services.replacing import turns_hold
@@ -37,11 +40,28 @@ class ScheduleFiling:
         for schedule in _filed([project_id]).order_by("pk"):
             turns_hold(schedule)
             row = locked(Schedule.objects.filter(pk=schedule.pk).select_related("agent")).get()
+            _ask_policy(row, move_to)
             columns = {"project_id": move_to, "revision": row.revision + 1, "updated_at": now}
             Schedule.objects.filter(pk=row.pk).update(**columns)
             for name, value in columns.items():
                 setattr(row, name, value)
             lifecycle.refresh_unstarted(row, now=now)
+
+
+def _ask_policy(schedule: Schedule, move_to: int | None) -> None:
+    """Raise Refusal at `project` when requirement or pin forbid the move (P2, P3)."""
+    there = {move_to} if move_to is not None else set()
+    policy = policies_for([schedule.owner_id])[schedule.owner_id]
+    decision = decide_write(
+        sent=move_to,
+        stored=schedule.project_id,
+        strict=schedule.enabled,
+        policy=policy,
+        existing=there,
+        pickable=there,
+    )
+    if decision.refused:
+        raise Refusal.at("project", decision.refused, project=policy.pin_name)
 
 
 def used_schedules(owner: User) -> int:

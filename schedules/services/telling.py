@@ -64,7 +64,7 @@ def _answer_changed(run: Run) -> bool:
         schedule=run.schedule_id, status=RunStatus.SUCCEEDED, scheduled_for__lt=run.scheduled_for
     ).order_by("-scheduled_for", "-pk")
     last = before.first()
-    return last is None or False
+    return last is None or _answer(last) != _answer(run)
 
 
 def _answer(run: Run) -> str | None:

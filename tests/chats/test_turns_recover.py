@@ -7,6 +7,7 @@ from django.db import OperationalError, connection
 
 from chats.models import Message, Turn, TurnAttempt
 from chats.services import turns_recover as module
+from chats.services.hosts import host_open
 from chats.services.turns_lease import leases_renew, text_flush
 from chats.services.turns_recover import leases_of_dead, leases_recover, turns_put_back
 from chats.services.turns_start import turns_start
@@ -226,6 +227,16 @@ class TestDeadWorkers:
         assert leases_recover(now=NOW + SECOND) == 1
         assert Run.objects.get(owner=alice).status == "queued"
         assert Run.objects.filter(status="running").count() == 2
+
+    def test_what_a_killed_worker_command_of_the_same_place_left_is_found_too(self, alice, bob):
+        """R31: start after SIGKILL; another machine's numbers are never asked."""
+        for name, place in (("old", "boot/1"), ("new", "boot/1"), ("far", "boot/2")):
+            host_open(name=name, hostname="same", place=place, now=NOW)
+        for owner, worker in ((alice, "old/11/a"), (bob, "far/11/b")):
+            queued_run(owner)
+            begin(worker=worker)
+        assert leases_of_dead(host="new", alive=lambda pid: False, now=NOW + SECOND) == 1
+        assert Turn.objects.get(owner=bob).lease_expires_at > NOW + SECOND
 
 
 def test_waits_keep_their_length_when_a_clock_that_stood_ahead_is_put_right(alice, make_turn):

@@ -75,7 +75,7 @@ def test_every_refused_field_stands_in_the_problem_document(api, body):
     document = problem(response, 400, "input_invalid")
     assert document["fields"] == {
         "name": [{"code": "required", "text": "This is needed."}],
-        "cadence.expression": [{"code": "cadence_never_fires", "text": "This rule yields no time to come."}],
+        "cadence.expression": [{"code": "cadence_never_fires", "text": "This lies in the past, or never comes."}],
     }
 
 
