@@ -18,7 +18,7 @@ def in_seconds(seconds: float) -> datetime:
 
 
 def wait_settled(due: datetime, number: int, *, limit: float, each: Callable[[], None] = lambda: None) -> datetime:
-    """Wait until `number` runs of `due` have settled; return when the last did. `each` is called about twice a second.
+    """Wait until `number` runs of `due` have settled; return when the last did. `each` is called every two seconds.
 
     Raises SystemExit when that takes longer than `limit` seconds after `due`.
     """
@@ -36,7 +36,7 @@ def wait_settled(due: datetime, number: int, *, limit: float, each: Callable[[],
         if clock.now() > due + timedelta(seconds=limit):
             raise SystemExit(f"void: after {limit} s only {settled.count()} of {number} runs had settled")
         each()
-        time.sleep(0.5)
+        time.sleep(2)
 
 
 def agree(here: Deployment, due: datetime, number: int) -> list[float]:

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 import secrets
+import sys
 from datetime import datetime
 from functools import partial
 
@@ -37,6 +38,7 @@ PAUSE = 0.01
 LOOK = 0.1  # seconds between looks at the queue
 LINGER = 5.0  # idle seconds before the drain ends; a hint wakes the next one
 STOP_LOOK = 0.5
+SWITCH_SECONDS = 0.0005
 
 
 class Drain:
@@ -223,4 +225,7 @@ class Drain:
 async def drain(*, host: str) -> None:
     """Work the queue from this process (called by the task that a hint starts)."""
     generate.tune_gc()
+    # The database thread gives the interpreter up at each query; with the usual 5 ms it would wait that long, 60 times
+    # a batch, behind hundreds of streams, and other writers with it.
+    sys.setswitchinterval(SWITCH_SECONDS)
     await Drain(host=host).run()

@@ -137,8 +137,6 @@ def _retry(turn: Turn, end: Ended, now: datetime) -> bool:
 
 
 def _next_try(turn: Turn, end: Ended, now: datetime) -> datetime | None:
-    if turn.leased_seconds + _seconds_leased(turn, now) >= turn.deadline_seconds:
-        return None  # R27: nothing is left of it, so a call would be paid for in vain
     if end.how == "lost":
         return _after_loss(turn, end, now)
     room = origin_of(turn.origin)

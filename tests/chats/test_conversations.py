@@ -10,6 +10,7 @@ import pytest
 
 from chats.models import Conversation, Message, Turn, TurnAttempt
 from chats.selectors.conversations import conversation_find, conversations_matching, run_ids
+from chats.services import turns_settle as turns_settle_module
 from chats.services.conversations import (
     conversation_create,
     conversation_delete,
@@ -189,6 +190,31 @@ def test_the_active_turn_is_stopped_first_and_writes_nothing_afterwards(running:
     assert not Message.objects.exists()
     running.refresh_from_db()
     assert running.status == "stopped"
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_a_delete_that_meets_the_settle_of_its_turn_waits_for_it(monkeypatch: pytest.MonkeyPatch, running: Run):
+    """M8; lock order: conversation, turn. Whoever comes second finds the turn ended."""
+    held, real = threading.Event(), turns_settle_module._held
+
+    def slow(ends: Any) -> Any:
+        rows = real(ends)
+        if not held.is_set():
+            held.set()
+            threading.Event().wait(0.4)
+        return rows
+
+    def delete() -> None:
+        held.wait(10)
+        conversation_delete(conversation=running.conversation, now=LATER)
+
+    monkeypatch.setattr(turns_settle_module, "_held", slow)
+    end = turns_settle_module.Ended(running.turn_id or 0, 3, "answered", "Good morning.")
+    settled, _ = at_once([lambda: turns_settle_module.turns_settle(ends=[end], now=LATER), delete])
+    running.refresh_from_db()
+    assert (settled, running.status) == ({running.turn_id}, "succeeded")
+    assert not Message.objects.exists()
 
 
 def test_a_turn_in_a_retry_wait_ends_with_its_conversation(running: Run):

@@ -52,6 +52,17 @@ class TestLoss:
         settle(ended(work), now=DEAD)
         assert state(run) == ("succeeded", "", 1)
 
+    def test_before_the_call_nothing_of_the_deadline_is_used_up(self, run):
+        """R27: a lease that called nobody costs nothing, however long it was held."""
+        Turn.objects.update(deadline_seconds=60)
+        for start in (0, 1):
+            turns_start(turns=claim(NOW + start * HOUR), now=NOW + start * HOUR)
+            leases_recover(now=NOW + start * HOUR + 61 * SECOND)
+            assert state(run)[0] == "queued"
+        assert Turn.objects.get().leased_seconds == 0
+        [work] = begin(NOW + 2 * HOUR)
+        assert work.seconds_left == 60
+
     def test_before_the_call_also_for_the_tenth_time(self, run):
         """Free means free: nothing was spent."""
         Turn.objects.update(deadline_seconds=3600)
@@ -93,6 +104,13 @@ class TestLoss:
         Turn.objects.update(side_effects=True)
         leases_recover(now=DEAD)
         assert state(run)[:2] == ("interrupted", "worker_lost")
+
+    def test_before_the_call_an_earlier_attempts_effect_does_not_matter(self, run):
+        """Definite: this attempt called nobody, so nothing of it can happen twice."""
+        Turn.objects.update(side_effects=True)
+        turns_start(turns=claim(), now=NOW)
+        leases_recover(now=DEAD)
+        assert state(run)[0] == "queued"
 
     def test_a_stop_that_was_requested_is_what_happened(self, run):
         [work] = begin()

@@ -236,6 +236,17 @@ def test_a_stop_between_lease_and_start_calls_nobody(alice):
     assert not TurnAttempt.objects.exists()
 
 
+@pytest.mark.parametrize(("spent", "starts"), [(59, 1), (60, 0)])
+def test_a_deadline_that_is_used_up_calls_nobody(alice, spent, starts):
+    """R27: summed over attempts."""
+    run = queued_run(alice, deadline_seconds=60)
+    Turn.objects.update(leased_seconds=spent)
+    assert [work.seconds_left for work in begin()] == [60 - spent] * starts
+    run.refresh_from_db()
+    assert (run.status, run.reason) == (("running", "") if starts else ("timed_out", "deadline"))
+    assert TurnAttempt.objects.count() == starts
+
+
 def test_a_crash_in_the_middle_of_a_start_leaves_nothing_of_it(alice, monkeypatch):
     """One transaction: conversation, messages, attempt, run."""
     run = queued_run(alice)

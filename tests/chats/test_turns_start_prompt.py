@@ -3,6 +3,7 @@
 import pytest
 
 from schedules.models import Run
+from schedules.services.origin import LONGEST_ANSWER
 from tests.support.engine import (
     HOUR,
     MINUTE,
@@ -42,6 +43,16 @@ class TestPrompt:
         [second] = begin(NOW + HOUR)
         assert second.prompt == "Mon 1 June 2026, 08:00 / It rains."
         assert [entry[0] for entry in ledger(schedule)] == ["succeeded", "running"]
+
+    def test_an_answer_that_quotes_the_last_one_does_not_grow_for_ever(self, alice):
+        due_schedule(alice, prompt="{{last_answer}}" * 10)
+        lengths = []
+        for hour in range(4):
+            fire(NOW + hour * HOUR)
+            [work] = begin(NOW + hour * HOUR)
+            lengths.append(len(work.prompt))
+            settle(ended(work, text=work.prompt or "x" * 3000), now=NOW + hour * HOUR)
+        assert lengths == [0, 30_000, 10 * LONGEST_ANSWER, 10 * LONGEST_ANSWER]
 
     def test_a_run_without_a_schedule_hears_nothing_of_other_peoples(self, alice, bob, make_run, make_turn):
         """Object access: runs that were tried once have no schedule in common."""

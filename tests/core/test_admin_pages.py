@@ -48,7 +48,7 @@ def world(
 ) -> dict[str, Any]:  # fmt: skip
     """Rows of every kind, twelve of those that lists show."""
     agent = make_agent(owner=alice, instructions="Be brief.")
-    provider_save(provider=agent.model.provider, values={}, key=SECRET, now=now)
+    agent.model.provider = provider_save(provider=agent.model.provider, values={}, key=SECRET, now=now)
     project = make_project(owner=alice)
     secret = token_create(user=alice, name="script", scopes=["runs:read"], now=now)[1]
     LimitSet.objects.create(updated_at=now, scope="deployment", max_schedules=7)

@@ -146,7 +146,8 @@ def test_a_night_offline_floods_nobody(alice, make_agent):
         due_schedule(alice, agent=agent, cadence={"kind": "daily", "time": f"08:{minute:02}"}, at=NOW + minute * MINUTE)
     fire(NOW + 11 * HOUR)
     assert list(Run.objects.values_list("status", flat=True)) == ["missed"] * 5
-    assert Notice.objects.filter(user=alice).count() == 1
+    notice = Notice.objects.get(user=alice)
+    assert (notice.code, notice.params["count"]) == ("runs_missed", 5)
 
 
 def test_after_a_restart_in_the_evening_the_morning_does_not_run_again(alice):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from accounts.models import GlobalStop
+from accounts.models import GlobalStop, User
+from accounts.services.stops import global_stop_set
 from chats.models import Turn
 from core.errors import Refusal
 from schedules.models import Run, Schedule
@@ -97,6 +98,21 @@ class TestRunNow:
         assert first == again
         assert Run.objects.count() == 1
 
+    def test_one_key_is_answered_before_policy_is_asked(self, schedule, alice, olivia):
+        """P7: what was accepted once is accepted again, whatever holds by now; a new key is not."""
+        first = press(schedule, key="k")
+        global_stop_set(on=True, reason="Maintenance", actor=olivia, now=NOW)
+        assert press(schedule, NOW + MINUTE, key="k") == first
+        assert refusal(schedule, key="new").code == "stopped_by_operator"
+        global_stop_set(on=False, actor=olivia, now=NOW + MINUTE)
+        alice.groups.clear()
+        stranger = User.objects.get(pk=alice.pk)
+        assert run_now(schedule=schedule, actor=stranger, now=NOW + 2 * MINUTE, key="k") == first
+        with pytest.raises(Refusal) as caught:
+            run_now(schedule=schedule, actor=stranger, now=NOW + 2 * MINUTE, key="new")
+        assert caught.value.code == "permission_denied"
+        assert Run.objects.count() == 1
+
     @pytest.mark.django_db(transaction=True)
     def test_a_double_click_is_one_run(self, schedule):
         """B87."""
@@ -119,7 +135,7 @@ class TestRefused:
         found = refusal(schedule, key="k")
         assert (found.code, found.status) == ("agent_disabled", 409)
         assert ledger(schedule) == [("refused", "agent_disabled", NOW)]
-        assert row(schedule) == before
+        assert row(schedule) == before | {"last_run_id": Run.objects.get().pk}  # its card says what became of it
         assert not Turn.objects.exists()
 
     def test_the_same_key_again_is_told_the_same(self, schedule):

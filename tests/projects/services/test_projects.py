@@ -14,6 +14,7 @@ from projects.selectors import filed_counts, filed_names, project_find
 from projects.services import policy_set, project_archive, project_create, project_delete, project_edit
 from schedules.models import Schedule
 from tests.factories import NOW, make_conversation, make_project, make_schedule
+from tests.support.engine import begin, queued_run
 
 LATER = NOW + timedelta(hours=1)
 FAMILY = "👨‍👩‍👧‍👦"
@@ -108,6 +109,22 @@ def test_schedules_move_in_the_same_act_as_their_owner_would_move_them(alice: An
     project_delete(project=old, move_to=new, now=LATER)
     schedule.refresh_from_db()
     assert (schedule.project_id, schedule.revision) == (new.pk, 2)
+
+
+def test_one_whose_agent_is_switched_off_moves_as_well_and_so_do_its_waiting_runs(alice: Any):
+    """P8: the owner decides about the project alone."""
+    old, new = make_project(owner=alice), make_project(owner=alice)
+    run = queued_run(alice, project=old)
+    assert run.schedule is not None
+    type(run.agent).objects.update(enabled=False)
+    project_delete(project=old, move_to=new, now=NOW)
+    run.refresh_from_db()
+    run.schedule.refresh_from_db()
+    assert (run.project_id, run.schedule.project_id, run.revision) == (new.pk, new.pk, 2)
+    type(run.agent).objects.update(enabled=True)
+    [work] = begin(LATER)
+    assert work.turn.conversation is not None
+    assert work.turn.conversation.project_id == new.pk
 
 
 def test_schedules_move_to_no_project_when_that_is_asked(alice: Any):
