@@ -13,3 +13,8 @@ Q_CLUSTER = {
     "orm": "default",
     "log_level": "WARNING",
 }
+SILENCED_SYSTEM_CHECKS = [
+    "quotidian.E001",
+    "quotidian.E002",
+    "quotidian.E003",
+]  # its tasks are short: no ladder to keep

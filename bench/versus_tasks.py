@@ -13,6 +13,8 @@ from bench.deployment import Deployment, deployment
 from bench.due import agree, in_seconds, wait_settled
 from bench.figures import report, tree_memory
 
+LIMIT_SECONDS = 300
+
 
 def main() -> int:
     """Run both sides and print their ratio."""
@@ -62,8 +64,9 @@ def _plain(here: Deployment, number: int, workers: int) -> dict[str, float]:
     for n in range(number):
         async_task("bench.plain_task.generate", here.provider_port, f"plain prompt {n}")
     while done < number:
-        if time.monotonic() - start > 300:
-            raise SystemExit(f"void: after 300 s only {done} of {number} plain tasks had ended")
+        if time.monotonic() - start > LIMIT_SECONDS:
+            log = (here.folder / "cluster.log").read_text()[-2000:]
+            raise SystemExit(f"void: after {LIMIT_SECONDS} s only {done} of {number} plain tasks had ended\n{log}")
         time.sleep(0.5)
         memory.append(tree_memory(cluster.pid))
         done = sum(1 for entry in here.requests("end")[before:] if entry["outcome"] == "finished")
