@@ -41,7 +41,7 @@ def test_several_refused_fields_are_one_document_with_the_code_input_invalid():
 
 
 def test_parameters_that_json_has_no_form_for_become_text():
-    shown = problem_of(Refusal("budget", at=NOW, spent=Decimal("1.50"), names=("a", {"b": NOW})))
+    shown = problem_of(Refusal("quota", at=NOW, spent=Decimal("1.50"), names=("a", {"b": NOW})))
     assert shown["params"] == {
         "at": "2026-06-01T08:00:00Z",
         "spent": "1.50",
