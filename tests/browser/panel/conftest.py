@@ -62,7 +62,10 @@ def panel(page: Page, live_server: Any, alice: Any, moment: Any) -> Iterator[Pag
     said: list[str] = []
 
     def listen(message: ConsoleMessage) -> None:
-        expected = message.text.startswith(("Failed to load resource", "htmx:sendError", "htmx:afterRequest"))
+        # A look that is still under way when the page is left is aborted, and htmx says so.
+        expected = message.text.startswith(
+            ("Failed to load resource", "htmx:sendError", "htmx:sendAbort", "htmx:afterRequest")
+        )
         if message.type in ("error", "warning") and not expected:
             said.append(message.text)
 
