@@ -121,20 +121,22 @@ def test_a_run_is_opened_queued_or_as_one_that_never_runs(schedule, status):
             lifecycle.opened(schedule, status=status, now=NOW, kind="scheduled")
 
 
-@pytest.mark.parametrize("status", STATES)
 @pytest.mark.parametrize("started", [False, True])
-def test_only_a_queued_run_that_never_started_is_cancelled_or_refreshed(run_in, schedule, status, started):
+def test_only_a_queued_run_that_never_started_is_cancelled_or_refreshed(run_in, schedule, started):
     """Edit and pause: a run that has started, retry wait included, keeps its snapshot."""
-    run = run_in(status, started_at=NOW if started else None)
-    fresh = status == "queued" and not started
     schedule.prompt, schedule.revision, schedule.deadline_seconds = "New text", 2, 99
-    assert lifecycle.refresh_unstarted(schedule, now=NOW) == fresh
-    run.refresh_from_db()
-    assert (run.prompt, run.revision) == (("New text", 2) if fresh else ("Say good morning.", 1))
-    assert (row(run.turn)["deadline_seconds"] == 99) is fresh
-    assert lifecycle.cancel_unstarted(schedule, reason="paused", now=NOW) == fresh
-    run.refresh_from_db()
-    assert (run.status, run.reason) == (("cancelled", "paused") if fresh else (status, ""))
+    for number, status in enumerate(STATES):
+        when = {"started_at": NOW if started else None, "scheduled_for": NOW + number * DAY}
+        run = run_in(status, prompt="Say good morning.", revision=1, **when)
+        fresh = status == "queued" and not started
+        assert lifecycle.refresh_unstarted(schedule, now=NOW) == fresh, status
+        run.refresh_from_db()
+        assert (run.prompt, run.revision) == (("New text", 2) if fresh else ("Say good morning.", 1)), status
+        assert (row(run.turn)["deadline_seconds"] == 99) is fresh, status
+        assert lifecycle.cancel_unstarted(schedule, reason="paused", now=NOW) == fresh, status
+        run.refresh_from_db()
+        assert (run.status, run.reason) == (("cancelled", "paused") if fresh else (status, "")), status
+        run.delete()  # at most one runs per schedule, and a queued one would be met again
 
 
 # The schedule's own state: (enabled, blocked_reason, completed, deleting).
@@ -181,24 +183,25 @@ def state_of(schedule: Schedule) -> tuple:
     )
 
 
-@pytest.mark.parametrize("name", SCHEDULE_STATES)
 @pytest.mark.parametrize("move_name", SCHEDULE_MOVES)
 def test_each_move_of_a_schedule_changes_its_own_part_and_a_schedule_that_is_off_is_not_armed(
-    alice, make_schedule, name, move_name
+    alice, make_agent, make_schedule, move_name
 ):
     """R6: `next_run_at` stands only while the schedule is on; every move off takes it away."""
-    enabled, blocked, completed, deleting = state = SCHEDULE_STATES[name]
-    armed = NOW + DAY if state == ON else None
-    schedule = make_schedule(
-        owner=alice, enabled=enabled, blocked_reason=blocked, completed_at=NOW if completed else None,
-        deleting_at=NOW if deleting else None, next_run_at=armed, next_occurrence_at=armed,
-    )  # fmt: skip
-    SCHEDULE_MOVES[move_name](schedule)
-    stored = Schedule.objects.get(pk=schedule.pk)
-    assert state_of(stored) == expected(state, move_name)
-    assert state_of(schedule) == state_of(stored)
-    assert stored.next_run_at == (armed if stored.is_on else None)
-    assert stored.next_occurrence_at == stored.next_run_at
+    agent = make_agent()
+    for name, state in SCHEDULE_STATES.items():
+        enabled, blocked, completed, deleting = state
+        armed = NOW + DAY if state == ON else None
+        schedule = make_schedule(
+            owner=alice, agent=agent, enabled=enabled, blocked_reason=blocked, completed_at=NOW if completed else None,
+            deleting_at=NOW if deleting else None, next_run_at=armed, next_occurrence_at=armed,
+        )  # fmt: skip
+        SCHEDULE_MOVES[move_name](schedule)
+        stored = Schedule.objects.get(pk=schedule.pk)
+        assert state_of(stored) == expected(state, move_name), name
+        assert state_of(schedule) == state_of(stored), name
+        assert stored.next_run_at == (armed if stored.is_on else None), name
+        assert stored.next_occurrence_at == stored.next_run_at, name
 
 
 def test_enabling_clears_both_streaks(alice, make_schedule):
