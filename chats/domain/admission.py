@@ -1,4 +1,4 @@
-"""May a turn that no person started call a model now? Asked right before the call, and by the schedules' gate."""
+"""May a turn that no person started call a model now? The schedules' gate asks its parts, row by row."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -61,7 +61,7 @@ def model_usable(facts: AdmissionFacts) -> Verdict:
 
 
 def admit(facts: AdmissionFacts) -> Verdict:
-    """Return the first answer that is not `go`."""
+    """Return the first answer that is not `go`: the whole question, for a turn whose origin adds no rows of its own."""
     for ask in (holds, agent_usable, model_usable):
         verdict = ask(facts)
         if verdict is not GO:
