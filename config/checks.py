@@ -13,6 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
+DEPLOYMENT = "deployment"  # the tag of these checks
 LONGEST_DEADLINE_SECONDS = 3_600
 LEAST_PROCESSES = 2
 MOST_PROCESSES_ON_SQLITE = 4
@@ -28,7 +29,7 @@ def _rises(*rungs: tuple[str, float]) -> str:
     return ""
 
 
-@register()
+@register(DEPLOYMENT)
 def call_ladder(app_configs: Any = None, **kwargs: Any) -> list[CheckMessage]:
     """E001 (R26): connect < first token < deadline <= MAX_DEADLINE <= 1 h."""
     wrong = _rises(
@@ -44,14 +45,14 @@ def call_ladder(app_configs: Any = None, **kwargs: Any) -> list[CheckMessage]:
     return [Error(wrong, id="quotidian.E001")] if wrong else []
 
 
-@register()
+@register(DEPLOYMENT)
 def lease_ladder(app_configs: Any = None, **kwargs: Any) -> list[CheckMessage]:
     """E002 (R26): a lease outlives three heartbeats, so that one lost beat loses no turn."""
     wrong = _rises(("3 x HEARTBEAT_SECONDS", 3 * settings.HEARTBEAT_SECONDS), ("LEASE_SECONDS", settings.LEASE_SECONDS))
     return [Error(wrong, id="quotidian.E002")] if wrong else []
 
 
-@register()
+@register(DEPLOYMENT)
 def queue_ladder(app_configs: Any = None, **kwargs: Any) -> list[CheckMessage]:
     """E003 (R26): drain period + MAX_DEADLINE + 60 s < queue timeout < queue retry, else live drains are killed."""
     wrong = _rises(
@@ -62,7 +63,7 @@ def queue_ladder(app_configs: Any = None, **kwargs: Any) -> list[CheckMessage]:
     return [Error(wrong, id="quotidian.E003")] if wrong else []
 
 
-@register()
+@register(DEPLOYMENT)
 def zone_data(app_configs: Any = None, **kwargs: Any) -> list[CheckMessage]:
     """E004: time zones can be computed on this machine."""
     lacking = [name for name in SAMPLE_ZONES if not _zone_loads(name)]
@@ -80,7 +81,7 @@ def _zone_loads(name: str) -> bool:
     return True
 
 
-@register()
+@register(DEPLOYMENT)
 def worker_processes(app_configs: Any = None, **kwargs: Any) -> list[CheckMessage]:
     """E005 (R26): two processes at least, so that one takes over while another ends. W006: SQLite has one writer."""
     count = settings.Q_CLUSTER.get("workers", 0)
@@ -113,7 +114,7 @@ def demo_provider_in_production(
     return [Warning("An agent answers with the demo provider in production", hint=hint, id="quotidian.W007")]
 
 
-@register()
+@register(DEPLOYMENT)
 def sqlite_locks_early(app_configs: Any = None, **kwargs: Any) -> list[CheckMessage]:
     """E008: on SQLite a transaction takes the write lock when it begins; it is the row lock of the whole product."""
     options = settings.DATABASES["default"].get("OPTIONS", {})

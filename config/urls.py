@@ -6,6 +6,8 @@ from django.urls import URLPattern, URLResolver, include, path
 from config.documents import Docs, Schema
 from config.health import healthz, readyz
 
+admin.autodiscover()
+
 api: list[URLPattern | URLResolver] = [
     path("", include("accounts.api.urls")),
     path("", include("projects.api.urls")),

@@ -12,12 +12,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
+M_ARENA_MAX = -8
 
 
 def die_with_parent(number: int = signal.SIGTERM) -> None:
     """Ask Linux to send signal `number` to this process when its parent ends, however it ends."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, number)
+
+
+def share_one_heap() -> None:
+    """Let all threads of this process and its children allocate from one heap, where the C library offers it.
+
+    A heap for each thread keeps some MB for itself, and the interpreter lets one thread allocate at a time anyway.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
 
 
 def fork(work: Callable[[], None], *, own_session: bool = False) -> int:

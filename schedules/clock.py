@@ -15,7 +15,7 @@ from chats.services.turns_recover import leases_of_dead, turns_put_back
 from core import clock
 from core.processes import alive
 from schedules.domain.jumps import JumpGuard
-from schedules.services.firing import due_left, fire_due
+from schedules.services.firing import BATCH, due_left, fire_due
 from schedules.services.reconcile import marks_put_back, reconcile
 from schedules.services.upkeep import zones_refresh
 
@@ -24,6 +24,8 @@ logger = logging.getLogger(__name__)
 RECONCILE_SECONDS = 4.0  # ticks are whole seconds apart, give or take: never more than 5 s between two
 ROUNDS = 200  # bounds one tick; what is left is due at the next
 LOCKED_PAUSE = 0.02
+FIRST = 50  # schedules of a tick's first batch: small, so that the first requests leave early
+HINTS = 2  # a drain for each of the first batches; one more follows at the end
 
 
 class Clock:
@@ -80,12 +82,12 @@ class Clock:
             self._marks_ahead = marks_put_back(now=now) > 0
 
     def _fire(self, now: datetime) -> int:
-        queued = 0
+        queued = hints = 0
         for _ in range(ROUNDS):
-            fired = fire_due(now=now)
+            fired = fire_due(now=now, most=BATCH if queued else FIRST)
             queued += fired.queued
-            if fired.queued and queued == fired.queued:
-                hint_drain()  # the first batch need not wait for the last
+            if fired.queued and hints < HINTS:
+                hints += hint_drain()  # the first batches need not wait for the last
             if fired.looked == 0 and (fired.held or not due_left(now=now) or self.over.wait(LOCKED_PAUSE)):
                 break
         return queued

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -30,14 +30,14 @@ from agents.runtime.text import TextCleaner, estimate_tokens
 from agents.runtime.transport import Witness, current_witness
 from agents.runtime.types import Answer, ModelFailure, ModelSpec, Said, Usage
 
-__all__ = ["LIBRARY_VERSION", "aclose", "estimate_tokens", "generate", "tune_gc", "warm"]
+__all__ = ["LIBRARY_VERSION", "aclose", "estimate_tokens", "generate", "tune_gc"]
 
 LIBRARY_VERSION = f"pydantic-ai {version('pydantic-ai-slim')}"
 MAX_ANSWER = 2_000_000
 """Characters of one answer above which the provider is taken for broken."""
 
 # `None` beside text: an answer without text is a normal end, not a reason to ask again.
-_AGENT: Agent[None, str | None] = Agent(output_type=[str, type(None)], retries=0, name="quotidian")  # type: ignore[list-item]
+AGENT: Agent[None, str | None] = Agent(output_type=[str, type(None)], retries=0, name="quotidian")  # type: ignore[list-item]
 
 
 async def generate(spec: ModelSpec, history: Sequence[Said], prompt: str, *, on_text: Callable[[str], None]) -> Answer:
@@ -105,7 +105,7 @@ class _Call:
         """Drive the agent's steps; every step is a place for tools and steering to come in."""
         if not builders.loaded(self.spec.kind):
             await asyncio.to_thread(builders.load, self.spec.kind)
-        async with _AGENT.iter(
+        async with AGENT.iter(
             prompt,
             message_history=history,
             model=builders.build(self.spec),
@@ -195,28 +195,6 @@ class _Call:
         if not self.anything and self.witness.status != 200:
             return Usage()
         return Usage(self.asked_tokens, 0, estimate_tokens("".join(self.pieces)), estimated=True)
-
-
-def warm(kinds: Iterable[str] = ("openai", "anthropic", "google")) -> None:
-    """Before a fork: import the libraries, make the TLS context, run one agent, settle and freeze the heap.
-
-    Takes some seconds once and saves each worker 65 MB and as many seconds. ``kinds`` are the kinds of provider in
-    use; another one is imported, in a thread, when it is first asked. Not to be called inside a running event loop.
-    """
-    from pydantic_ai.models.test import TestModel
-
-    for kind in kinds:
-        builders.load(kind)
-    clients.ssl_context()
-
-    async def once() -> None:
-        async with _AGENT.iter("ready?", model=TestModel()) as run:
-            async for _ in run:
-                pass
-
-    asyncio.run(once())
-    gc.collect()
-    gc.freeze()
 
 
 def tune_gc() -> None:

@@ -23,7 +23,7 @@ import httpx2
 from agents.runtime.sse import DeltaMerger, Dialect
 
 MAX_CONNECTIONS = 1500
-KEPT_ALIVE = 50
+KEPT_ALIVE = 10
 KEPT_ALIVE_SECONDS = 30.0
 WRITE_TIMEOUT = 60.0
 MAX_STREAM_BYTES = 32_000_000

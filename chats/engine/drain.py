@@ -29,16 +29,16 @@ from chats.services.turns_claim import turns_claim, turns_waiting
 from chats.services.turns_lease import stops_requested, text_flush
 from chats.services.turns_start import Work, turns_dispatch, turns_start
 from core import clock
-from core.db import is_postgresql
 
 logger = logging.getLogger(__name__)
 
-CLAIM = 25  # small claims spread a burst over the processes and let first requests leave early
+CLAIM = 50  # small claims spread a burst over the processes and let first requests leave early
 PAUSE = 0.01
 LOOK = 0.1  # seconds between looks at the queue
 LINGER = 5.0  # idle seconds before the drain ends; a hint wakes the next one
 STOP_LOOK = 0.5
-SWITCH_SECONDS = 0.0005
+CROWD = 100  # live turns above which text is written every second: what is saved starts and settles the others sooner
+SWITCH_SECONDS = 0.0001
 
 
 class Drain:
@@ -183,8 +183,7 @@ class Drain:
             reached("flushed", rows)
 
     def _flush_every(self) -> float:
-        crowded = len(self.live) > 100 and not is_postgresql()
-        return 1.0 if crowded else 0.4
+        return 1.0 if len(self.live) > CROWD else 0.4
 
     async def _stopping(self) -> None:
         while True:

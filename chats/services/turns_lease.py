@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from django.conf import settings
 
 from chats.domain.states import TurnStatus
-from chats.models import Turn, WorkerHost
+from chats.models import Message, Turn, WorkerHost
 from chats.services.turns_settle import clean
-from core.db import executemany
+from core.db import update_many
 
 
 def leases_renew(*, worker: str, turn_ids: Collection[int], now: datetime) -> dict[int, int]:
@@ -31,9 +31,11 @@ def stops_requested(*, worker: str) -> dict[int, str]:
 
 def text_flush(*, rows: Sequence[tuple[int, int, str]]) -> None:
     """Write (message id, fence, whole text so far) for a batch of streaming answers."""
-    executemany(
-        "UPDATE chats_message SET text = %s WHERE id = %s AND fence = %s AND state = 'streaming'",
-        [(clean(text, None), message_id, fence) for message_id, fence, text in rows],
+    update_many(
+        Message,
+        ["text"],
+        [(clean(text, None), message_id, fence, "streaming") for message_id, fence, text in rows],
+        keys=["pk", "fence", "state"],
     )
 
 

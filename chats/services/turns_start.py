@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import F, Max
+from django.db.models.functions import Coalesce
 
 from agents.runtime.types import Said
 from chats import lifecycle
@@ -21,7 +22,7 @@ from chats.models import Conversation, Message, Turn, TurnAttempt
 from chats.services.turns_order import conversations_hold
 from chats.services.turns_settle import settled
 from chats.services.turns_stop import close_draft
-from core.db import executemany, locked, sql_instant
+from core.db import locked, update_many
 from core.registry import StartPlan, StartRefused, StartWait, origin_of
 
 
@@ -62,10 +63,8 @@ def turns_dispatch(*, works: Sequence[Work], now: datetime) -> list[Work]:
         fences = {turn.pk: turn.fence for turn in locked(leased.order_by("pk")).only("fence")}
         mine = [work for work in works if fences.get(work.turn.pk) == work.fence]
         TurnAttempt.objects.filter(pk__in=[work.attempt_id for work in mine]).update(dispatched_at=now)
-        executemany(
-            "UPDATE chats_turn SET attempts_made = attempts_made + 1,"
-            " first_dispatched_at = COALESCE(first_dispatched_at, %s) WHERE id = %s AND fence = %s",
-            [(sql_instant(now), work.turn.pk, work.fence) for work in mine],
+        Turn.objects.filter(pk__in=[work.turn.pk for work in mine]).update(
+            attempts_made=F("attempts_made") + 1, first_dispatched_at=Coalesce("first_dispatched_at", now)
         )
     return mine
 
@@ -128,9 +127,11 @@ def _begin(go: list[Turn], answers: dict, now: datetime) -> list[Work]:
     attempts = TurnAttempt.objects.bulk_create(
         [TurnAttempt(turn=turn, number=turn.attempts_made + 1, fence=turn.fence, started_at=now) for turn in go]
     )
-    executemany(
-        "UPDATE chats_turn SET conversation_id = %s, started_at = COALESCE(started_at, %s) WHERE id = %s AND fence = %s",
-        [(turn.conversation_id, sql_instant(now), turn.pk, turn.fence) for turn in go],
+    update_many(
+        Turn,
+        ["conversation", "started_at"],
+        [(turn.conversation_id, turn.started_at or now, turn.pk, turn.fence) for turn in go],
+        keys=["pk", "fence"],
     )
     return [
         Work(
@@ -186,9 +187,10 @@ def _store_messages(go: list[Turn], answers: dict, now: datetime) -> tuple[dict[
     """
     there, asked = _already_stored(go)
     if there:
-        executemany(
-            "UPDATE chats_message SET fence = %s, text = '', state = 'streaming' WHERE id = %s",
-            [(turn.fence, there[turn.pk]) for turn in go if turn.pk in there],
+        update_many(
+            Message,
+            ["fence", "text", "state"],
+            [(turn.fence, "", "streaming", there[turn.pk]) for turn in go if turn.pk in there],
         )
     fresh = [turn for turn in go if turn.pk not in there]
     last = dict(

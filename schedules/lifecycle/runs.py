@@ -10,7 +10,7 @@ from django.conf import settings
 
 from chats.models import Turn
 from chats.services.turns_stop import turn_cancel, turn_give_up, turn_stop
-from core.db import Lost, executemany, sql_instant, update_many
+from core.db import Lost, update_many
 from projects.domain.destination import resolve_destination
 from projects.selectors import policies_for
 from schedules.domain.deadline import deadline_seconds
@@ -59,11 +59,11 @@ def start(runs: Iterable[Run], *, conversations: dict[int, int], now: datetime) 
     The first start's instant stays, and says whether the run is late (over 30 s after `due_at`).
     """
     allowed = from_states(RunStatus.RUNNING)
-    marks = ", ".join(["%s"] * len(allowed))
-    executemany(
-        "UPDATE schedules_run SET status = 'running', started_at = COALESCE(started_at, %s), late = %s,"
-        f" conversation_id = %s WHERE id = %s AND status IN ({marks})",
-        [(sql_instant(now), _late(run, now), conversations[run.pk], run.pk, *allowed) for run in runs],
+    update_many(
+        Run,
+        ["status", "started_at", "late", "conversation"],
+        [(RunStatus.RUNNING, run.started_at or now, _late(run, now), conversations[run.pk], run.pk) for run in runs],
+        where_in=("status", allowed),
     )
 
 

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from core.db import executemany, sql_instant, update_many
+from django.db.models import OuterRef, Q, Subquery
+
+from core.db import update_many
 from schedules.domain.streaks import Counters
 from schedules.lifecycle.runs import end_retries
 from schedules.models import Run, Schedule
@@ -97,8 +99,9 @@ def write_counters(counted: Sequence[tuple[Schedule, Counters]], *, now: datetim
 
 def show_last(runs: Iterable[Run]) -> None:
     """Make each run the one its card shows, unless a newer occurrence is shown already."""
-    executemany(
-        "UPDATE schedules_schedule SET last_run_id = %s WHERE id = %s AND (last_run_id IS NULL"
-        " OR (SELECT r.scheduled_for FROM schedules_run r WHERE r.id = last_run_id) <= %s)",
-        [(run.pk, run.schedule_id, sql_instant(run.scheduled_for)) for run in runs if run.schedule_id],
-    )
+    shown = {run.pk: run.schedule_id for run in runs if run.schedule_id}
+    if not shown:
+        return
+    candidates = Run.objects.filter(Q(pk__in=shown) | Q(pk=OuterRef("last_run")), schedule=OuterRef("pk"))
+    newest = candidates.order_by("-scheduled_for", "-pk").values("pk")[:1]
+    Schedule.objects.filter(pk__in=set(shown.values())).update(last_run=Subquery(newest))

@@ -6,12 +6,13 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
 
 from accounts.selectors.stops import global_stop
 from chats.models import Turn
-from core.db import executemany, locked, sql_instant
+from core.db import locked, update_many
 from schedules import lifecycle
 from schedules.models import Schedule
 from schedules.selectors.facts import Shared, shared_for
@@ -25,6 +26,7 @@ from schedules.services.telling import tell_blocked, tell_ended
 logger = logging.getLogger(__name__)
 BATCH = 200
 AWAY = (OperationalError, InterfaceError)  # the database, not the schedule, is what failed
+_MOVED = ("planned_through", "next_run_at", "next_occurrence_at", "completed_at")
 MOST_AWAY = 3  # after so many in one batch it is the database; a single schedule must not hold up the rest
 
 
@@ -148,19 +150,12 @@ def _write(plans: Sequence[Plan], now: datetime) -> int:
 
 
 def _advance(plans: Sequence[Plan]) -> None:
-    executemany(
-        "UPDATE schedules_schedule SET planned_through = %s, next_run_at = %s, next_occurrence_at = %s,"
-        " completed_at = %s, reached_count = reached_count + %s, look_failures = %s, look_error = %s WHERE id = %s",
-        [
-            (
-                sql_instant(columns["planned_through"]), sql_instant(columns["next_run_at"]),
-                sql_instant(columns["next_occurrence_at"]), sql_instant(columns["completed_at"]),
-                plan.counted, columns["look_failures"], columns["look_error"], plan.schedule.pk,
-            )
-            for plan in plans
-            for columns in [_all_columns(plan)]
-        ],
-    )  # fmt: skip
+    rows = [
+        (*columns.values(), plan.schedule.reached_count + plan.counted, plan.schedule.pk)
+        for plan in plans
+        for columns in [_all_columns(plan)]
+    ]
+    update_many(Schedule, [*_MOVED, "look_failures", "look_error", "reached_count"], rows)
     for plan in plans:  # P9: only over the revision that this fire read, and never an owner's edit
         if "project_id" in plan.columns:
             Schedule.objects.filter(pk=plan.schedule.pk, revision=plan.schedule.revision).update(
@@ -168,7 +163,7 @@ def _advance(plans: Sequence[Plan]) -> None:
             )
 
 
-def _all_columns(plan: Plan) -> dict:
-    names = ("planned_through", "next_run_at", "next_occurrence_at", "completed_at")
-    kept = {name: getattr(plan.schedule, name) for name in names}
-    return kept | {"look_failures": 0, "look_error": ""} | plan.columns
+def _all_columns(plan: Plan) -> dict[str, Any]:
+    """Return what the tick writes of every schedule, in the order of its columns; the caller holds the rows."""
+    fixed = {name: getattr(plan.schedule, name) for name in _MOVED} | {"look_failures": 0, "look_error": ""}
+    return {name: plan.columns.get(name, value) for name, value in fixed.items()}

@@ -9,12 +9,17 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from agents.runtime import generate, localmodel
+from agents.runtime import localmodel
+from agents.runtime.warming import warm
 from agents.selectors import provider_kinds
+from config.checks import DEPLOYMENT
 from config.worker.supervisor import Supervisor
+from core.processes import share_one_heap
 
 
 class Command(BaseCommand):
+    # Without addresses, admin and templates, which the other checks would load.
+    requires_system_checks = (DEPLOYMENT,)
     help = "Runs the clock and the cluster of this host until SIGTERM. Any number of hosts may run on one database."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -23,9 +28,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         self._said = ""
+        share_one_heap()
         if settings.LOCAL_MODEL:
             self._keep_local_model()
-        generate.warm(provider_kinds())
+        warm(provider_kinds())
         keep = self._keep_local_model if settings.LOCAL_MODEL else None
         try:
             Supervisor(processes=options["processes"], with_clock=options["clock"], keep=keep).run()

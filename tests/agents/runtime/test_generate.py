@@ -170,8 +170,8 @@ def test_the_room_is_warmed_without_django() -> None:
     """Warm before the fork; the runtime is plain Python."""
     code = (
         "import gc, sys\n"
-        "from agents.runtime import generate\n"
-        "generate.warm(kinds=('openai',))\n"
+        "from agents.runtime import generate, warming\n"
+        "warming.warm(kinds=('openai',))\n"
         "generate.tune_gc()\n"
         "assert gc.get_freeze_count() > 10_000 and gc.get_threshold() == (50_000, 20, 100)\n"
         "assert 'django' not in sys.modules, 'django was imported'\n"
