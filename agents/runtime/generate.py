@@ -27,10 +27,10 @@ from pydantic_graph import End
 from agents.runtime import builders, clients, failures, transcript, window
 from agents.runtime.failures import Received
 from agents.runtime.text import TextCleaner, estimate_tokens
-from agents.runtime.transport import Witness, current_witness
+from agents.runtime.transport import PACE, Witness, current_witness
 from agents.runtime.types import Answer, ModelFailure, ModelSpec, Said, Usage
 
-__all__ = ["LIBRARY_VERSION", "aclose", "estimate_tokens", "generate", "tune_gc"]
+__all__ = ["LIBRARY_VERSION", "aclose", "estimate_tokens", "generate", "make_room", "tune_gc"]
 
 LIBRARY_VERSION = f"pydantic-ai {version('pydantic-ai-slim')}"
 MAX_ANSWER = 2_000_000
@@ -195,6 +195,11 @@ class _Call:
         if not self.anything and self.witness.status != 200:
             return Usage()
         return Usage(self.asked_tokens, 0, estimate_tokens("".join(self.pieces)), estimated=True)
+
+
+def make_room(wanted: bool) -> None:
+    """While many calls are about to start, read the streams that run more rarely, so that the others start sooner."""
+    PACE.starting = wanted
 
 
 def tune_gc() -> None:

@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 
 CLAIM = 50  # small claims spread a burst over the processes and let first requests leave early
 PAUSE = 0.01
+ROUNDS = 20  # of the loop, in which the requests of a batch leave before the next batch wants the interpreter
 LOOK = 0.1  # seconds between looks at the queue
 LINGER = 5.0  # idle seconds before the drain ends; a hint wakes the next one
 STOP_LOOK = 0.5
@@ -90,6 +91,9 @@ class Drain:
                 idle_since = clock.monotonic()
             elif clock.monotonic() - idle_since > LINGER:
                 self.accepting = False
+            generate.make_room(worked == CLAIM)
+            if worked:
+                await _rounds(ROUNDS)
             await asyncio.sleep(PAUSE if worked else LOOK)
 
     async def _succeeded(self, age: float) -> bool:
@@ -219,6 +223,12 @@ class Drain:
     def _soon(self, act, *args) -> None:
         if not self.loop.is_closed():
             self.loop.call_soon_threadsafe(act, *args)
+
+
+async def _rounds(number: int) -> None:
+    """Let the event loop turn `number` times: every task that is ready gets as many steps."""
+    for _ in range(number):
+        await asyncio.sleep(0)
 
 
 async def drain(*, host: str) -> None:
