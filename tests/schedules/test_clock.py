@@ -10,7 +10,6 @@ from chats.models import Turn, WorkerHost
 from schedules import clock as clock_module
 from schedules.clock import Clock
 from schedules.models import Run, Schedule
-from schedules.services.firing import fire_due
 from schedules.services.reconcile import marks_put_back
 from tests.support.engine import DAY, HOUR, MINUTE, NOW, SECOND, begin, due_schedule, ledger, row
 
@@ -61,16 +60,18 @@ def test_a_tick_with_nothing_due_sends_no_hint(alice, world):
     assert world.hints == []
 
 
-def test_more_than_a_batch_is_fired_in_one_tick_and_hinted_after_the_first(alice, make_agent, world, monkeypatch):
-    monkeypatch.setattr(clock_module, "fire_due", lambda *, now: fire_due(now=now, most=3))
+def test_more_than_a_batch_is_fired_in_one_tick_and_hinted_after_each_of_the_first_two(
+    alice, make_agent, world, monkeypatch
+):
+    monkeypatch.setattr(clock_module, "FIRST", 2)
+    monkeypatch.setattr(clock_module, "BATCH", 3)
     agent = make_agent()
-    for _ in range(8):
+    for _ in range(10):
         due_schedule(alice, agent=agent)
     seen = []
-    monkeypatch.setattr(clock_module, "hint_drain", lambda: seen.append(Turn.objects.count()))
-    assert world() == 8
-    assert seen[0] == 3
-    assert seen[-1] == 8
+    monkeypatch.setattr(clock_module, "hint_drain", lambda: seen.append(Turn.objects.count()) or True)
+    assert world() == 10
+    assert seen[:3] == [2, 5, 10]
 
 
 class TestLostHint:
