@@ -28,9 +28,9 @@ def main() -> int:
 
         owners, agent = seed.make_owners(20), seed.make_agent(here.provider_port)
         seed.make_resting(agent, owners, 10_000, clock.now())
+        host_open(name="bench", hostname="bench", now=clock.now())
         small = _ticks(Clock(host="bench"), options.ticks)
         seed.make_crowd(agent, owners, options.schedules - 30_000, clock.now())
-        host_open(name="bench", hostname="bench", now=clock.now())
         figures = _ticks(Clock(host="bench"), options.ticks)
     return report(
         "idle tick",

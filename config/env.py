@@ -82,6 +82,7 @@ VARIABLES: dict[str, Variable] = {
         Variable("SCHEDULE_SPREAD_SECONDS", whole(0, 120), 0, "Spreads occurrences of one instant over so many seconds (C8)."),
         Variable("RUN_RETENTION_DAYS", whole(0, 100_000), 365, "Settled runs are removed after so many days; 0 keeps them."),
         Variable("WORKER_PROCESSES", whole(2, 64), 2, "Drain processes per worker host (R26: two at least)."),
+        Variable("FIRE_SECONDS", whole(0, 86_400), 60, "Seconds between two runs that one fire token may start."),
         Variable("DRAIN_SECONDS", whole(5, 600), 25, "How long running turns may finish after SIGTERM (R30)."),
         Variable("LOCAL_MODEL", boolean, True, "Off: the worker does not start the small local model."),
         Variable("LOCAL_MODEL_LOG", text, "", "File to which the local model's server writes each completion it gave, for audits and tests."),

@@ -113,6 +113,20 @@ def run_ids_of(turn_ids: Sequence[int]) -> dict[int, str]:
     return _run_ids[0](turn_ids) if _run_ids and turn_ids else {}
 
 
+Fires = Callable[[Any, str], bool]
+_fires: list[Fires] = []
+
+
+def register_fires(may: Fires) -> None:
+    """Register who knows whether a person has a schedule of that public id, which a token may be made to fire."""
+    _fires[:] = [may]
+
+
+def has_to_fire(user: Any, public_id: str) -> bool:
+    """Return whether `user` has something of that public id which a token may fire."""
+    return bool(_fires) and _fires[0](user, public_id)
+
+
 UsedCount = Callable[[Any], int]
 _used: dict[str, UsedCount] = {}
 

@@ -157,6 +157,8 @@ class Run(models.Model):
     error_text = models.CharField(max_length=1000, blank=True)
     duration_seconds = models.FloatField(null=True)
     idempotency_key = models.CharField(max_length=180)
+    inputs = models.JSONField(default=dict, help_text="What a fire gave, in the prompt as {{inputs.name}}.")
+    fired_with = models.CharField(max_length=40, blank=True, help_text="The token that fired it.")
     again_of = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="+")
     notified = models.CharField(max_length=8, default="none")
 

@@ -18,15 +18,17 @@ _FIRE = re.compile(r"fire:[a-z0-9_]{1,40}")
 
 def known(scope: str) -> bool:
     """Return whether a token may be made with `scope`: one that some act honours."""
-    return scope in SCOPES
+    return scope in SCOPES or fire_scope(scope)
 
 
 def fire_scope(scope: str) -> bool:
-    """Return whether `scope` has the form `fire:<schedule>`, which is to start that one schedule.
-
-    Reserved: no act honours it yet, so no token is made with it (`known`); one that holds it reads nothing.
-    """
+    """Return whether `scope` has the form `fire:<schedule>`: it starts that one schedule and reads nothing."""
     return bool(_FIRE.fullmatch(scope))
+
+
+def fired(scope: str) -> str:
+    """Return the id of the schedule that a fire scope names."""
+    return scope.removeprefix("fire:")
 
 
 def fires_only(scopes: Iterable[str]) -> bool:

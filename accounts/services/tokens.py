@@ -9,10 +9,11 @@ from django.db import transaction
 from knox.models import get_digest_token
 from knox.settings import CONSTANTS
 
-from accounts.domain.scopes import known
+from accounts.domain.scopes import fire_scope, fired, known
 from accounts.models import ApiToken, User
 from accounts.services.idempotency import made_gone
 from core.errors import FieldError, Refusal
+from core.registry import has_to_fire
 from core.text import graphemes, has_nul, tidy
 
 MOST_TOKENS = 200
@@ -26,7 +27,11 @@ def token_create(
     Raises Refusal with the fields that cannot be used: `required`, `too_long`, `scope_unknown`, `out_of_range`.
     """
     name = tidy(name)
-    errors = [FieldError("scopes", "scope_unknown", {"scope": str(scope)}) for scope in scopes if not known(str(scope))]
+    errors = [
+        FieldError("scopes", "scope_unknown", {"scope": str(scope)})
+        for scope in scopes
+        if not known(str(scope)) or (fire_scope(str(scope)) and not has_to_fire(user, fired(str(scope))))
+    ]
     if not scopes:
         errors.append(FieldError("scopes", "required"))
     if not name or has_nul(name):

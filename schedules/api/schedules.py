@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.response import Response
 
 from accounts.api.creating import REPLAYED
-from accounts.models import User
+from accounts.models import ApiToken, User
 from core.api import Api, ApiRequest, edge_now, found, idempotency_key, nothing_sent, problems
 from core.errors import Refusal
 from core.paging import query_of
@@ -28,7 +28,7 @@ from schedules.selectors.lists import (
     schedule_rows,
     schedules_of,
 )
-from schedules.services.bodies import PreviewBody, ScheduleBody, SkipNextBody
+from schedules.services.bodies import FireBody, PreviewBody, ScheduleBody, SkipNextBody
 from schedules.services.editing import (
     schedule_create,
     schedule_delete,
@@ -38,7 +38,7 @@ from schedules.services.editing import (
     schedule_skip_next,
 )
 from schedules.services.preview import schedule_preview
-from schedules.services.runs import run_now
+from schedules.services.runs import FiredBy, run_now
 
 READ, WRITE = "schedules:read", "schedules:write"
 
@@ -116,7 +116,13 @@ class Schedules(Api):
 class ScheduleActs(Api):
     """What can be done with one schedule."""
 
-    required_scopes = {"pause": WRITE, "resume": WRITE, "skip_next": WRITE, "run": ("runs:write", WRITE)}
+    required_scopes = {
+        "pause": WRITE,
+        "resume": WRITE,
+        "skip_next": WRITE,
+        "run": ("runs:write", WRITE),
+        "fire": "fire:{id}",
+    }
     queryset = Schedule.objects.none()
     serializer_class = schema.ScheduleShown
 
@@ -157,6 +163,20 @@ class ScheduleActs(Api):
         schedule = found(schedule_find(request.user, id))
         run = run_now(schedule=schedule, actor=request.user, now=edge_now(), key=idempotency_key(request))
         return Response(run_out(found(run_find(request.user, run.public_id))), status=202)
+
+    @extend_schema(
+        operation_id="schedules_fire",
+        request=FireBody,
+        parameters=[schema.KEY_HEADER],
+        responses={202: schema.Fired, **problems(404, 409, 410, 429, 503)},
+    )
+    def fire(self, request: ApiRequest, id: str) -> Response:
+        """Start it from outside with a token that can do nothing else; `inputs` stand in the prompt as `{{inputs.name}}`."""
+        schedule = found(schedule_find(request.user, id))
+        inputs = validated(FireBody, request.data).get("inputs", {})
+        by = FiredBy(request.auth.public_id if isinstance(request.auth, ApiToken) else "", inputs)
+        run = run_now(schedule=schedule, actor=request.user, now=edge_now(), key=idempotency_key(request), fired=by)
+        return Response({"id": run.public_id, "status": run.status}, status=202)
 
 
 def answer(schedule: Schedule, status: int = 200, headers: dict[str, str] | None = None) -> Response:

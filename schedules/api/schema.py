@@ -134,6 +134,13 @@ class RunShown(serializers.Serializer[Any]):
     )
 
 
+class Fired(serializers.Serializer[Any]):
+    """A run that a fire started; a fire token reads nothing else."""
+
+    id = serializers.CharField()
+    status = serializers.ChoiceField(choices=[status.value for status in RunStatus])
+
+
 class AttemptShown(serializers.Serializer[Any]):
     """One try at a run's model call."""
 

@@ -14,6 +14,7 @@ urlpatterns = [
     path("schedules/preview", Schedules.as_view({"post": "preview"}), name="api-schedules-preview"),
     path("schedules/<str:id>", Schedules.as_view(one), name="api-schedule"),
     path("schedules/<str:id>/run", ScheduleActs.as_view({"post": "run"}), name="api-schedule-run"),
+    path("schedules/<str:id>/fire", ScheduleActs.as_view({"post": "fire"}), name="api-schedule-fire"),
     path("schedules/<str:id>/pause", ScheduleActs.as_view({"post": "pause"}), name="api-schedule-pause"),
     path("schedules/<str:id>/resume", ScheduleActs.as_view({"post": "resume"}), name="api-schedule-resume"),
     path("schedules/<str:id>/skip-next", ScheduleActs.as_view({"post": "skip_next"}), name="api-schedule-skip-next"),

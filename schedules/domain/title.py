@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from core.text import graphemes, shorten
 
-_VARIABLE = re.compile(r"\{\{\s*([a-z_]+)\s*\}\}")
+_VARIABLE = re.compile(r"\{\{\s*([a-z_]+(?:\.[a-z0-9_]+)?)\s*\}\}")
 KNOWN = ("date", "time", "weekday", "last_run", "last_answer")
 MOST = 1000  # code points: the width of a conversation's title
 
@@ -40,6 +40,14 @@ def variables(at: datetime, zone: ZoneInfo) -> dict[str, str]:
     """Return what the occurrence itself fills in: its local date, time and weekday (B84: of its slot, also late)."""
     local = at.astimezone(zone)
     return {"date": f"{local:%Y-%m-%d}", "time": f"{local:%H:%M}", "weekday": f"{local:%A}"}
+
+
+def given(inputs: Mapping[str, str]) -> dict[str, str]:
+    """Return what a fire gave under the names that the prompt calls it: `inputs.<name>`.
+
+    The texts are data: `fill` goes over the prompt once, so a variable inside one of them stays as it was sent.
+    """
+    return {f"inputs.{name}": text for name, text in inputs.items()}
 
 
 def asked_for(prompt: str) -> set[str]:

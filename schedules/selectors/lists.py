@@ -86,6 +86,11 @@ def schedule_find(owner: User, public_id: str) -> Schedule | None:
     return schedules_of(owner).filter(public_id=public_id).first()
 
 
+def may_be_fired(owner: User, public_id: str) -> bool:
+    """Return whether a token may be made that fires this schedule: it is the owner's."""
+    return schedule_find(owner, public_id) is not None
+
+
 def in_state(schedules: QuerySet[Schedule], state: str) -> QuerySet[Schedule]:
     """Keep the schedules whose state is `state`, decided in the database by the order of `schedule_state`."""
 

@@ -35,6 +35,9 @@ from core.text import has_nul
 from schedules.domain import choices
 from schedules.domain.states import Misfire, Overlap
 
+MOST_INPUTS, MOST_INPUT = 16, 4_000  # names of a fire, and characters of each text
+_NAME = re.compile(r"[a-z0-9_]{1,40}")
+
 CADENCE_SCHEMA: dict[str, Any] = {
     "type": "object",
     "description": "Its kind and exactly the fields of that kind.",
@@ -212,6 +215,28 @@ class SkipNextBody(StrictSerializer):
     """The occurrence to leave out, named so that a late press cannot leave out another."""
 
     scheduled_for = InstantField()
+
+
+class InputsField(serializers.DictField):
+    """Texts by name for `{{inputs.name}}`: at most 16, names of small letters, digits and `_`, 4,000 characters each."""
+
+    child = TextField(least=0, most=MOST_INPUT)
+
+    def to_internal_value(self, data: Any) -> dict[str, str]:
+        if not isinstance(data, dict):
+            raise refuse("wrong_type", expected="an object of texts")
+        if len(data) > MOST_INPUTS:
+            raise refuse("too_long", actual=len(data), most=MOST_INPUTS)
+        strange = {name[:40]: refuse("unknown_field", name=name).detail for name in data if not _NAME.fullmatch(name)}
+        if strange:
+            raise ValidationError(strange)
+        return dict(super().to_internal_value(data))
+
+
+class FireBody(StrictSerializer):
+    """What a fire gives to the prompt."""
+
+    inputs = InputsField(required=False)
 
 
 def body_read(

@@ -22,7 +22,7 @@ from schedules.domain.gate import Decision, Moment, decide
 from schedules.domain.outcome import run_status
 from schedules.domain.states import RunKind
 from schedules.domain.streaks import Counters, Settled, block_reason, count, grew
-from schedules.domain.title import asked_for, fill, moment_words, title_of, variables
+from schedules.domain.title import asked_for, fill, given, moment_words, title_of, variables
 from schedules.models import Run, Schedule
 from schedules.selectors.facts import run_facts
 from schedules.services.arming import schedule_arm, schedule_close_due
@@ -105,10 +105,10 @@ def zone_for(run: Run) -> ZoneInfo:
 def prompt_of(run: Run) -> str:
     """Return the run's prompt with its variables resolved for the occurrence, in the schedule's zone."""
     asked = asked_for(run.prompt)
-    if not asked:
+    if not asked and not run.inputs:
         return run.prompt
     zone = zone_for(run)
-    values = variables(run.scheduled_for, zone)
+    values = variables(run.scheduled_for, zone) | given(run.inputs)
     if asked & {"last_run", "last_answer"}:
         before = _before(run).filter(started_at__isnull=False)
         last = before.order_by("-scheduled_for").first()

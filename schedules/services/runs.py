@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
+from django.db.models import Max
 
 from accounts.models import User
 from accounts.selectors.permissions import may
@@ -25,8 +30,16 @@ from schedules.services.replacing import schedule_clear, turns_hold
 from schedules.services.rows import new_turn
 
 
+@dataclass(frozen=True)
+class FiredBy:
+    """A fire from outside: the token's public id (empty for a session) and what it gave, by name."""
+
+    token: str
+    inputs: Mapping[str, str]
+
+
 def run_now(
-    *, schedule: Schedule, actor: User, now: datetime, key: str | None = None, kind: str = RunKind.MANUAL
+    *, schedule: Schedule, actor: User, now: datetime, key: str | None = None, fired: FiredBy | None = None
 ) -> Run:
     """Open a run of `schedule` at this instant and hint the cluster; the same key again returns the same run.
 
@@ -34,7 +47,10 @@ def run_now(
     leaves a row that neither counts nor blocks and raises Refusal with the reason as code; a wait raises Refusal
     `stopped_by_operator` and leaves nothing. Raises Refusal `permission_denied` without `create_schedules`,
     `not_found` for a schedule that is being deleted, and `already_running` with `run` under the overlap rule `skip`.
+    A fire (`fired`) also raises `rate_limited` within `FIRE_SECONDS` of the token's last one, which leaves no row and
+    uses up no key, and `idempotency_conflict` when its key came with other inputs.
     """
+    kind = RunKind.API if fired else RunKind.MANUAL
     row_key = f"{kind}:{schedule.public_id}:{key or new_id('key')}"
     with transaction.atomic():
         turns_hold(schedule)
@@ -42,10 +58,12 @@ def run_now(
         if held is None:
             raise Refusal("not_found")
         if again := Run.objects.filter(owner_id=held.owner_id, idempotency_key=row_key).first():
+            _same(again, fired)
             run, decision = again, _answered(again)
         else:  # the key is looked up before policy is asked: what was accepted once is answered alike
             _allow(actor)
-            run, decision = _open(held, kind, row_key, now)
+            _not_too_often(held, fired, now)
+            run, decision = _open(held, kind, row_key, fired, now)
     if decision is not None:
         raise _refusal(decision, held)
     if run.status == RunStatus.QUEUED:
@@ -67,7 +85,25 @@ def _answered(run: Run) -> Decision | None:
     return Decision(run.status, run.reason, run.reason_params) if refused else None
 
 
-def _open(schedule: Schedule, kind: str, key: str, now: datetime) -> tuple[Run, Decision | None]:
+def _same(run: Run, fired: FiredBy | None) -> None:
+    if fired and run.inputs != dict(fired.inputs):
+        raise Refusal("idempotency_conflict")
+
+
+def _not_too_often(schedule: Schedule, fired: FiredBy | None, now: datetime) -> None:
+    """A token starts one run in `FIRE_SECONDS`; a fire that the gate refused started none."""
+    if fired is None or not fired.token:
+        return
+    since = now - timedelta(seconds=settings.FIRE_SECONDS)
+    last = Run.objects.filter(
+        schedule=schedule, kind=RunKind.API, fired_with=fired.token, opened_at__gt=since, turn__isnull=False
+    ).aggregate(last=Max("opened_at"))["last"]
+    if last is not None:
+        seconds = math.ceil((last - since).total_seconds())
+        raise Refusal("rate_limited", retry_after=seconds, seconds=seconds)
+
+
+def _open(schedule: Schedule, kind: str, key: str, fired: FiredBy | None, now: datetime) -> tuple[Run, Decision | None]:
     shared = shared_for([schedule], now=now)
     decision = manual_decision(schedule, kind=kind, now=now)
     if decision.verdict == "wait":  # it came up meanwhile
@@ -79,6 +115,8 @@ def _open(schedule: Schedule, kind: str, key: str, now: datetime) -> tuple[Run, 
         "idempotency_key": key,
         "project_id": destination_of(schedule, shared)[0],
     }
+    if fired:
+        columns |= {"inputs": dict(fired.inputs), "fired_with": fired.token}
     if decision.verdict in ("go", "replace"):
         if decision.verdict == "replace":
             schedule_clear(schedule, now=now)

@@ -41,6 +41,7 @@ CASES: dict[str, Case] = {
     "PATCH schedules/<str:id>": Theirs(_schedule(), body={"name": "Taken over"}),
     "DELETE schedules/<str:id>": Theirs(_schedule()),
     "POST schedules/<str:id>/run": Theirs(_schedule("/run")),
+    "POST schedules/<str:id>/fire": Theirs(_schedule("/fire"), fires=True),
     "POST schedules/<str:id>/pause": Theirs(_schedule("/pause")),
     "POST schedules/<str:id>/resume": Theirs(_schedule("/resume")),
     "POST schedules/<str:id>/skip-next": Theirs(

@@ -17,12 +17,14 @@ class Theirs:
     """An address of one object: `make` builds it for an owner and returns the address below `/api/v1/`.
 
     Its owner is not answered 404, everybody else is. `body` is what a state change sends. `by_token` is false for an
-    act that only a session may do: there every token is answered 403.
+    act that only a session may do: there every token is answered 403. `fires` is true for the act of fire tokens,
+    which no other token may do.
     """
 
     make: Callable[[User], str]
     body: dict[str, Any] | None = None
     by_token: bool = True
+    fires: bool = False
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ def test_known_scopes(scope: str):
     assert known(scope)
 
 
-@pytest.mark.parametrize("scope", ["", "admin", "schedules", "fire:", "fire:sch_0123abc", "*"])
+@pytest.mark.parametrize("scope", ["", "admin", "schedules", "fire:", "fire:a b", "*"])
 def test_unknown_scopes(scope: str):
     assert not known(scope)
 

@@ -20,6 +20,7 @@ SCOPES = {
     ("schedules/<str:id>", "patch"): SCHEDULES_WRITE,
     ("schedules/<str:id>", "delete"): SCHEDULES_WRITE,
     ("schedules/<str:id>/run", "post"): (RUNS_WRITE, SCHEDULES_WRITE),
+    ("schedules/<str:id>/fire", "post"): "fire:{id}",
     ("schedules/<str:id>/pause", "post"): SCHEDULES_WRITE,
     ("schedules/<str:id>/resume", "post"): SCHEDULES_WRITE,
     ("schedules/<str:id>/skip-next", "post"): SCHEDULES_WRITE,
@@ -72,7 +73,7 @@ def test_a_token_needs_the_scope_of_the_act(route, method, alice, token_client, 
     public_id = schedule.public_id if route.startswith("schedules") else make_run(schedule=schedule).public_id
     refused = send(token_client(alice, others), route, method, public_id)
     assert (refused.status_code, refused.json()["code"]) == (403, "scope_missing")
-    for scope in sorted(needed):
+    for scope in sorted(scope.format(id=public_id) for scope in needed):
         allowed = send(token_client(alice, [scope]), route, method, public_id)
         assert allowed.status_code not in (401, 403), allowed.content
 
