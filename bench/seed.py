@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from itertools import islice
+from typing import Any
 
 from accounts.models import User
 from agents.models import Agent, ChatModel, ModelProvider
 from core.clock import now as clock_now
-from schedules.models import Schedule
+from schedules.models import Run, Schedule
 
 CHUNK = 5_000
 
@@ -57,6 +59,23 @@ def make_crowd(agent: Agent, owners: list[User], number: int, now: datetime) -> 
     _insert(rows())
 
 
+def make_history(number: int, now: datetime) -> None:
+    """Add `number` settled runs, of days gone by, to the schedules there are, as many to each."""
+    schedules = list(Schedule.objects.order_by("pk").values_list("pk", "owner_id", "agent_id")[:number])
+
+    def rows() -> Iterator[Run]:
+        for n in range(number):
+            schedule, owner, agent = schedules[n % len(schedules)]
+            at = now - timedelta(days=1 + n // len(schedules), seconds=n % 86_400)
+            yield Run(
+                schedule_id=schedule, owner_id=owner, agent_id=agent, kind="scheduled", scheduled_for=at, due_at=at,
+                opened_at=at, started_at=at, settled_at=at, status="succeeded", prompt="Then.", attempts=1,
+                idempotency_key=f"bench:{schedule}:{at.isoformat()}",
+            )  # fmt: skip
+
+    _insert(rows())
+
+
 def make_resting(agent: Agent, owners: list[User], number: int, now: datetime) -> None:
     """Add `number` each of blocked, paused and completed schedules."""
     states = ({"blocked_reason": "agent_deleted", "blocked_at": now}, {"enabled": False}, {"completed_at": now})
@@ -79,11 +98,6 @@ def _once(agent: Agent, owner: User, due: datetime, prompt: str) -> Schedule:
     )  # fmt: skip
 
 
-def _insert(rows: Iterator[Schedule]) -> None:
-    batch: list[Schedule] = []
-    for row in rows:
-        batch.append(row)
-        if len(batch) == CHUNK:
-            Schedule.objects.bulk_create(batch)
-            batch = []
-    Schedule.objects.bulk_create(batch)
+def _insert(rows: Iterator[Any]) -> None:
+    while batch := list(islice(rows, CHUNK)):
+        type(batch[0])._default_manager.bulk_create(batch)

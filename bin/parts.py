@@ -24,6 +24,8 @@ APART = ["tests/static", "tests/architecture", "tests/redis", "tests/faults", "t
 """Folders with a part of their own; everything else under tests/ runs once per database."""
 
 TWO_AT_ONCE = ["-n", "2", "--dist", "loadfile"]
+THREE_AT_ONCE = ["-n", "3", "--dist", "worksteal"]
+"""For tests that mostly wait for processes; each has a data folder, a database and ports of its own."""
 
 
 @dataclass
@@ -146,7 +148,7 @@ def parts() -> list[Part]:
         Part("unit, SQLite", _whole(database="sqlite", url="")),
         Part("unit, PostgreSQL", _whole(database="postgresql", url=POSTGRESQL), needs_postgresql),
         Part("redis", pytest("tests/redis", REDIS_URL=REDIS), needs_redis),
-        Part("faults", pytest("tests/faults", TEST_DATABASE_URL=POSTGRESQL, TEST_REDIS_URL=REDIS)),
+        Part("faults", pytest("tests/faults", *THREE_AT_ONCE, TEST_DATABASE_URL=POSTGRESQL, TEST_REDIS_URL=REDIS)),
         Part("browser", pytest("tests/browser"), needs_chromium),
     ]
 
