@@ -29,6 +29,7 @@ def main() -> int:
     options = parser.parse_args()
     sizes = [size for size in SIZES[options.database] if size <= options.largest]
     with deployment(options.database) as here:
+        here.manage("collectstatic", "--noinput", "--verbosity", "0")
         figures = _grown(here.provider_port, sizes)
     first = figures[0]
     names = [name for name in first if name != "size"]
