@@ -1,7 +1,8 @@
 """What does it cost when there is more? `python -m bench.growth --database sqlite`
 
 The same 1,000 schedules due at 1,000, 10,000, 100,000 (and on PostgreSQL 1,000,000) schedules and as many settled
-runs: firing them, a tick with nothing due, and the panel of somebody with 50 schedules and 1,000 runs. Each cold (a
+runs: firing them, a tick with nothing due, a drain's look at
+an empty queue, a look for what needs recovery, and the panel of somebody with 50 schedules and 1,000 runs. Each cold (a
 new connection) and warm, in this process, without a worker.
 """
 
@@ -68,6 +69,8 @@ def _measured(agent: Any, others: list[Any], reader: Any) -> dict[str, float]:
     return {
         "fire_cold": fire_cold,
         "fire_warm": fire_warm,
+        "look": _median(_look),
+        "recovery": _median(_recovery),
         "tick_cold": _cold(tick),
         "tick_warm": _median(tick),
         "panel_cold": _cold(panel),
@@ -99,6 +102,24 @@ def _fire(agent: Any, owners: list[Any], *, cold: bool) -> float:
     Turn.objects.filter(pk__in=turns).delete()
     Schedule.objects.filter(pk__in=ids).delete()
     return round(took, 1)
+
+
+def _look() -> None:
+    """What a drain asks ten times a second."""
+    from chats.services.turns_claim import turns_claim
+    from core import clock
+
+    turns_claim(worker="bench/1/x", most=50, now=clock.now())
+
+
+def _recovery() -> None:
+    """What a clock looks for every five seconds."""
+    from chats.selectors.health import drains_needed
+    from core import clock
+    from schedules.services.reconcile import reconcile
+
+    reconcile(now=clock.now())
+    drains_needed(clock.now(), older_than=0.0)
 
 
 def _tick() -> Callable[[], Any]:

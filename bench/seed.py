@@ -9,6 +9,7 @@ from typing import Any
 
 from accounts.models import User
 from agents.models import Agent, ChatModel, ModelProvider
+from chats.models import Turn
 from core.clock import now as clock_now
 from schedules.models import Run, Schedule
 
@@ -60,13 +61,17 @@ def make_crowd(agent: Agent, owners: list[User], number: int, now: datetime) -> 
 
 
 def make_history(number: int, now: datetime) -> None:
-    """Add `number` settled runs, of days gone by, to the schedules there are, as many to each."""
+    """Add `number` settled runs, and as many turns, of days gone by, to the schedules there are, as many to each."""
     schedules = list(Schedule.objects.order_by("pk").values_list("pk", "owner_id", "agent_id")[:number])
 
     def rows() -> Iterator[Run]:
         for n in range(number):
             schedule, owner, agent = schedules[n % len(schedules)]
             at = now - timedelta(days=1 + n // len(schedules), seconds=n % 86_400)
+            yield Turn(
+                owner_id=owner, agent_id=agent, origin="schedule", status="completed", created_at=at, queued_at=at,
+                not_before=at, settled_at=at,
+            )  # fmt: skip
             yield Run(
                 schedule_id=schedule, owner_id=owner, agent_id=agent, kind="scheduled", scheduled_for=at, due_at=at,
                 opened_at=at, started_at=at, settled_at=at, status="succeeded", prompt="Then.", attempts=1,
@@ -100,4 +105,5 @@ def _once(agent: Agent, owner: User, due: datetime, prompt: str) -> Schedule:
 
 def _insert(rows: Iterator[Any]) -> None:
     while batch := list(islice(rows, CHUNK)):
-        type(batch[0])._default_manager.bulk_create(batch)
+        for model in {type(row) for row in batch}:
+            model._default_manager.bulk_create([row for row in batch if type(row) is model])

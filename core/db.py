@@ -28,6 +28,15 @@ def locked(queryset: "models.QuerySet[M]", *, skip_locked: bool = False) -> "mod
     return queryset.select_for_update(skip_locked=skip_locked, of=("self",), no_key=True)
 
 
+def any_by(queryset: "models.QuerySet[M]", *order: str) -> bool:
+    """Return whether `queryset` has a row, found along the index of `order`.
+
+    `exists()` drops the order, and then PostgreSQL without fresh statistics takes its guess that many rows match for
+    true and reads the table until one does: the whole of it when none does.
+    """
+    return bool(queryset.order_by(*order).values_list(order[0])[:1])
+
+
 @contextmanager
 def serialised(key: int, using: str = "default") -> Iterator[None]:
     """One transaction at a time per `key` across every process: an advisory lock, or SQLite's single writer."""

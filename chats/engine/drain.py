@@ -20,7 +20,6 @@ from agents.runtime import generate
 from chats.engine.beat import Heartbeat
 from chats.engine.call import LOST, SHUTDOWN, STOP, Live, call, cancelled
 from chats.engine.database import AWAY, Database, again_if_away
-from chats.engine.points import reached
 from chats.engine.settling import Settling
 from chats.models import Turn
 from chats.queue import hint_drain
@@ -29,6 +28,7 @@ from chats.services.turns_claim import turns_claim, turns_waiting
 from chats.services.turns_lease import stops_requested, text_flush
 from chats.services.turns_start import Work, turns_dispatch, turns_start
 from core import clock
+from core.points import reached
 
 logger = logging.getLogger(__name__)
 
@@ -199,6 +199,7 @@ class Drain:
             except Exception:
                 logger.warning("requests to stop could not be read", exc_info=True)
                 continue
+            reached("stopping", list(asked))
             for turn_id, reason in asked.items():
                 if live := self.live.get(turn_id):
                     live.cancel(STOP, reason)

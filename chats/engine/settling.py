@@ -9,10 +9,10 @@ from datetime import datetime
 from functools import partial
 
 from chats.engine.database import AWAY, Database
-from chats.engine.points import reached
 from chats.models import Turn
 from chats.services.turns_settle import Ended, turns_settle
 from core import clock
+from core.points import reached
 
 logger = logging.getLogger(__name__)
 

@@ -9,6 +9,7 @@ from django.db.models import Max
 from accounts.selectors.stops import global_stop
 from chats.domain.states import TurnStatus
 from chats.models import Turn, WorkerHost
+from core.db import any_by
 
 CLOCK_SILENT_SECONDS = 30
 """A clock that has not ticked for this long counts as silent on every page and in every report."""
@@ -44,7 +45,7 @@ def drains_needed(now: datetime, *, older_than: float) -> bool:
     since = now - timedelta(seconds=older_than)
     lanes = {"lane": "interactive"} if global_stop() is not None else {}
     waiting = Turn.objects.filter(status=TurnStatus.QUEUED, not_before__lte=since, queued_at__lte=since)
-    return waiting.filter(**lanes).exists()
+    return any_by(waiting.filter(**lanes), "not_before")
 
 
 def successor_leases(*, host: str, worker: str, since: datetime) -> bool:

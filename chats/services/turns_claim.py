@@ -13,7 +13,7 @@ from accounts.selectors.stops import global_stop
 from chats import lifecycle
 from chats.domain.states import TurnStatus
 from chats.models import Turn
-from core.db import serialised, sql_instant
+from core.db import any_by, serialised, sql_instant
 
 CLAIM_LOCK = 0x51_75_6F_74  # one claimer at a time, so that capacity counted is capacity granted
 
@@ -56,7 +56,7 @@ def turns_claim(*, worker: str, most: int, now: datetime) -> list[Turn]:
 
 def turns_waiting(*, now: datetime) -> bool:
     """Return whether any turn could be leased by its time alone; one indexed read, asked before locking."""
-    return Turn.objects.filter(status=TurnStatus.QUEUED, not_before__lte=now).exists()
+    return any_by(Turn.objects.filter(status=TurnStatus.QUEUED, not_before__lte=now), "not_before")
 
 
 def _running(lane: str) -> Counter[int]:
@@ -66,7 +66,7 @@ def _running(lane: str) -> Counter[int]:
 
 def _interactive(most: int, now: datetime) -> list[int]:
     queued = Turn.objects.filter(status=TurnStatus.QUEUED, lane="interactive", not_before__lte=now)
-    if not queued.exists():
+    if not any_by(queued, "lane", "owner", "queued_at"):
         return []
     free = settings.MAX_INTERACTIVE_TURNS - sum(_running("interactive").values())
     return [row[0] for row in _candidates("interactive", min(most, free), now, [])]

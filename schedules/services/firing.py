@@ -12,7 +12,8 @@ from django.db import IntegrityError, InterfaceError, OperationalError, transact
 
 from accounts.selectors.stops import global_stop
 from chats.models import Turn
-from core.db import locked, update_many
+from core.db import any_by, locked, update_many
+from core.points import reached
 from schedules import lifecycle
 from schedules.models import Schedule
 from schedules.selectors.facts import Shared, shared_for
@@ -54,15 +55,18 @@ def fire_due(*, now: datetime, most: int = BATCH) -> Fired:
         with transaction.atomic():
             schedules = _claim(now, most)
             ids = [schedule.pk for schedule in schedules]
-            return _fire(schedules, now)
+            fired = _fire(schedules, now)
+            reached("firing", ids)
     except Exception:
         logger.exception("firing %d schedules at once failed; each alone", len(ids))
         return _each_alone(ids, now)
+    reached("fired", ids)
+    return fired
 
 
 def due_left(*, now: datetime) -> bool:
     """Return whether anything is due: one read of the index of what is armed, whatever else there is."""
-    return Schedule.objects.filter(next_run_at__lte=now).exists()
+    return any_by(Schedule.objects.filter(next_run_at__lte=now), "next_run_at")
 
 
 def _claim(now: datetime, most: int) -> list[Schedule]:

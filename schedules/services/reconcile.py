@@ -84,7 +84,7 @@ def _unarmed() -> list[int]:
     rows = Schedule.objects.filter(
         enabled=True, blocked_reason="", completed_at__isnull=True, deleting_at__isnull=True, next_run_at__isnull=True
     )
-    return list(rows.values_list("pk", flat=True)[:BATCH])
+    return list(rows.order_by("pk").values_list("pk", flat=True)[:BATCH])
 
 
 def _arm(schedule: Schedule, now: datetime) -> bool:
@@ -104,7 +104,7 @@ def _arm(schedule: Schedule, now: datetime) -> bool:
 
 def _dying() -> list[int]:
     active = Run.objects.filter(schedule=OuterRef("pk"), settled_at__isnull=True)
-    rows = Schedule.objects.filter(~Exists(active), deleting_at__isnull=False)
+    rows = Schedule.objects.filter(~Exists(active), deleting_at__isnull=False).order_by("pk")
     return list(rows.values_list("pk", flat=True)[:BATCH])
 
 

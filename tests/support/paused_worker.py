@@ -20,9 +20,9 @@ def main() -> None:
     django.setup()
     from django.core.management import call_command
 
-    from chats.engine import points
+    from core import points
 
-    def stand_still(at: str) -> None:
+    def stand_still(at: str, about: object) -> None:
         if at != label:
             return
         try:

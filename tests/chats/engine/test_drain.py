@@ -6,11 +6,10 @@ import pytest
 
 from accounts.models import GlobalStop
 from chats.engine import drain as module
-from chats.engine import points
 from chats.engine.call import STOP, Live
 from chats.models import Message, Turn
 from chats.services.turns_stop import turn_stop
-from core import clock
+from core import clock, points
 from schedules.models import Run
 from tests.chats.engine.conftest import outcome, turn_of, written
 from tests.fakes.provider import answer_text
@@ -159,7 +158,7 @@ def test_the_labelled_points_come_in_the_order_of_a_turns_life(ask, drained):
     ask("[[stream-40x25ms]] Tell me a story.")
     seen, lock = [], threading.Lock()
 
-    def watcher(label):
+    def watcher(label, about):
         with lock:
             if label not in seen:
                 seen.append(label)
