@@ -113,6 +113,7 @@ class TestLoss:
         assert state(run)[0] == "queued"
 
     def test_a_stop_that_was_requested_is_what_happened(self, run):
+        """B66: it neither shows as running for ever nor is called again, whoever restarts meanwhile."""
         [work] = begin()
         write(work, "Half an ans")
         turn_stop(turn_id=work.turn.pk, reason="stopped_by_owner", now=NOW)

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 
 class TestCrash:
-    """R20: opening the run and advancing the schedule are one transaction."""
+    """R20, B47: opening the run and advancing the schedule are one transaction."""
 
     @pytest.mark.parametrize("step", ["insert", "_advance"])
     def test_a_crash_between_the_steps_leaves_the_occurrence_due(self, alice, monkeypatch, step):

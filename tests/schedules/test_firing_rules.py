@@ -50,7 +50,10 @@ def test_a_stop_that_comes_up_during_the_look_is_a_wait_too(alice, monkeypatch):
     ],
 )
 def test_what_the_owner_may_is_asked_at_each_fire(alice, limit, change, status, reason):
-    """Gate rows 3 to 5 and 7; row 3 and 4 leave the schedule on, so that lifting them needs no undo (C12)."""
+    """Gate rows 3 to 5 and 7; row 3 and 4 leave the schedule on, so that lifting them needs no undo (C12).
+
+    B79: whose owner is gone has a row that says so.
+    """
     schedule = due_schedule(alice, min_gap_seconds=3600)
     if "is_active" in change:
         type(alice).objects.update(is_active=False)
@@ -122,7 +125,7 @@ class TestPolicy:
 
 
 def test_the_spread_moves_the_due_instant_and_nothing_else(alice, settings):
-    """C8: due, grace and lateness count from `due_at`; the ledger keeps the nominal time."""
+    """C8, B62: due, grace and lateness count from `due_at`; the ledger keeps the nominal time."""
     settings.SCHEDULE_SPREAD_SECONDS = 120
     schedules = [due_schedule(alice, overlap_policy="allow") for _ in range(20)]
     fire(NOW - SECOND + HOUR)  # the first look arms each with its own share
