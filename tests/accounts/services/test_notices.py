@@ -23,8 +23,7 @@ def add(user: Any, **fields: Any) -> None:
 
 
 def test_one_event_is_told_once(alice: Any):
-    """B91: also when it is come upon again and again."""
-    """R15"""
+    """R15, B91: also when it is come upon again and again."""
     add(alice)
     add(alice, params={"name": "Other"})
     add(alice, dedupe_key="another")
