@@ -64,7 +64,7 @@ def make_history(number: int, now: datetime) -> None:
     """Add `number` settled runs, and as many turns, of days gone by, to the schedules there are, as many to each."""
     schedules = list(Schedule.objects.order_by("pk").values_list("pk", "owner_id", "agent_id")[:number])
 
-    def rows() -> Iterator[Run]:
+    def rows() -> Iterator[Run | Turn]:
         for n in range(number):
             schedule, owner, agent = schedules[n % len(schedules)]
             at = now - timedelta(days=1 + n // len(schedules), seconds=n % 86_400)

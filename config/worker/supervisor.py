@@ -51,6 +51,12 @@ class Child:
         self.since = clock.monotonic()
         self.starts += 1
 
+    def gone(self) -> None:
+        """Forget it after it ended; what it started in its session ends too: nobody would ever end its orphans."""
+        if self.own_session:
+            send(self.pid, signal.SIGKILL, session=True)
+        self.pid = 0
+
     def kill(self) -> None:
         """End it at once, with everything it started when the session is its own."""
         if self.pid:
@@ -109,7 +115,7 @@ class Supervisor:
         for child in self.children:
             if child.pid and ended(child.pid):
                 logger.error("the %s ended by itself; it is started again", child.name)
-                child.pid = 0
+                child.gone()
                 self._restart(child)
         try:
             silent = self._silent()

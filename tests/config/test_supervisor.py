@@ -1,10 +1,13 @@
 """The command that keeps a clock and a cluster alive: whom it takes for stuck (R31, C15)."""
 
+import subprocess
+import time
+
 import pytest
 
 from chats.models import WorkerHost
 from config.worker import supervisor as module
-from config.worker.supervisor import Supervisor
+from config.worker.supervisor import Child, Supervisor
 from tests.support.engine import DAY, NOW, SECOND
 
 pytestmark = pytest.mark.django_db
@@ -74,3 +77,17 @@ def test_a_child_that_has_just_started_has_time_to_show_itself(watch):
     watch()
     watch.supervisor.clock.since = watch.at + 100
     assert watch(100, ticked=False) == []
+
+
+def test_what_a_killed_cluster_left_behind_ends_before_the_next_one_starts():
+    """R31: its workers would live on as orphans that no supervisor knows."""
+    leaves = ["sh", "-c", "sleep 30 & echo started"]
+    with subprocess.Popen(leaves, start_new_session=True, stdout=subprocess.PIPE) as cluster:
+        assert cluster.stdout and cluster.stdout.readline() == b"started\n"
+        cluster.wait()
+        child = Child("cluster", lambda: None, own_session=True, pid=cluster.pid)
+        began = time.monotonic()
+        child.gone()
+        assert cluster.stdout.read() == b""  # the orphan held it open
+        assert time.monotonic() - began < 20
+    assert child.pid == 0
