@@ -134,6 +134,9 @@ class Turn(models.Model):
                 name="turn_series_unfinished",
             ),
             models.Index(fields=["conversation", "id"], name="turn_conversation"),
+            models.Index(
+                fields=["owner", "lane", "-leased_at"], condition=Q(leased_at__isnull=False), name="turn_served"
+            ),
         ]
 
     def __str__(self) -> str:

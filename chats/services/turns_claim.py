@@ -32,10 +32,17 @@ WITH ready AS (
                 OR (b.series_order = t.series_order AND b.id < t.id))))))
 ), busy AS (
     SELECT owner_id, COUNT(*) AS n FROM chats_turn WHERE status = 'running' AND lane = %s GROUP BY owner_id
+), served AS (
+    -- of the owners that wait, when each was last given a turn: one look into an index each
+    SELECT o.owner_id, (
+        SELECT s.leased_at FROM chats_turn s
+        WHERE s.owner_id = o.owner_id AND s.lane = %s AND s.leased_at IS NOT NULL
+        ORDER BY s.leased_at DESC LIMIT 1) AS at
+    FROM (SELECT DISTINCT owner_id FROM ready) o
 )
 SELECT r.id, r.owner_id, r.place + COALESCE(b.n, 0) AS round
-FROM ready r LEFT JOIN busy b ON b.owner_id = r.owner_id
-ORDER BY round, r.queued_at, r.id LIMIT %s
+FROM ready r JOIN served s ON s.owner_id = r.owner_id LEFT JOIN busy b ON b.owner_id = r.owner_id
+ORDER BY round, s.at IS NOT NULL, s.at, r.queued_at, r.id LIMIT %s
 """
 
 
@@ -86,10 +93,13 @@ def _scheduled(most: int, now: datetime) -> list[int]:
 
 
 def _candidates(lane: str, most: int, now: datetime, but_owners: list[int]) -> list[tuple[int, int, int]]:
-    """Return (turn, owner, round) in the order of rounds: each owner's first, then each owner's second, and so on."""
+    """Return (turn, owner, round) in the order of rounds: each owner's first, then each owner's second, and so on.
+
+    Within a round who was served longest ago comes first: what ran before counts too (R23).
+    """
     if most <= 0:
         return []
     but = f"AND t.owner_id NOT IN ({', '.join(['%s'] * len(but_owners))})" if but_owners else ""
     with connection.cursor() as cursor:
-        cursor.execute(_CANDIDATES.format(but_owners=but), [lane, sql_instant(now), *but_owners, lane, most])
+        cursor.execute(_CANDIDATES.format(but_owners=but), [lane, sql_instant(now), *but_owners, lane, lane, most])
         return cursor.fetchall()
