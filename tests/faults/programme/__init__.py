@@ -1,0 +1,1 @@
+"""The fault programme: thousands of occurrences while processes die at every labelled point, judged from outside."""
