@@ -69,7 +69,9 @@ def update_many(
         among = f' AND "{meta.db_table}"."{column.column}" IN ({", ".join(["%s"] * len(extra))})'
     with connection.cursor() as cursor:
         if is_postgresql(using):
-            sql = _from_values(meta.db_table, fields, len(columns), [f.cast_db_type(connection) for f in fields], ready)
+            # Without lengths: a cast to varchar(16) would cut a longer text in silence, where the column refuses it.
+            types = [f.cast_db_type(connection).partition("(")[0] for f in fields]
+            sql = _from_values(meta.db_table, fields, len(columns), types, ready)
             cursor.execute(sql + among, [value for row in ready for value in row] + extra)
         else:
             cursor.executemany(_one_by_one(meta.db_table, fields, len(columns)) + among, [row + extra for row in ready])

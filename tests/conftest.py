@@ -10,8 +10,11 @@ from typing import Any
 
 import hypothesis
 import pytest
+from django.contrib import admin
 
 from tests import factories
+
+admin.autodiscover()  # as the address table does, whichever test comes first
 
 hypothesis.settings.register_profile("searching", deadline=None, print_blob=True)
 hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True)

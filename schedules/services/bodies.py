@@ -226,8 +226,9 @@ class InputsField(serializers.DictField):
         if not isinstance(data, dict):
             raise refuse("wrong_type", expected="an object of texts")
         if len(data) > MOST_INPUTS:
-            raise refuse("too_long", actual=len(data), most=MOST_INPUTS)
-        strange = {name[:40]: refuse("unknown_field", name=name).detail for name in data if not _NAME.fullmatch(name)}
+            raise refuse("out_of_range", least=0, most=f"{MOST_INPUTS} inputs")
+        named = "text under a name of 1 to 40 small letters, digits and _"
+        strange = {name[:40]: refuse("wrong_type", expected=named).detail for name in data if not _NAME.fullmatch(name)}
         if strange:
             raise ValidationError(strange)
         return dict(super().to_internal_value(data))

@@ -21,7 +21,6 @@ from chats.models import Message, TurnAttempt, WorkerHost
 from projects.models import ProjectPolicy
 from schedules.models import Run, Schedule
 
-admin.autodiscover()  # as the address table does
 OURS = [model for model in admin.site._registry if model._meta.app_label != "django_q"]
 QUEUE = [model for model in admin.site._registry if model._meta.app_label == "django_q"]
 SECRET = "topsecretkeyofaprovider"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from django.db import DataError, transaction
 
 from chats.models import Turn
 from core.db import update_many
@@ -44,3 +46,10 @@ def test_only_rows_in_one_of_the_states_named_are_written(turns: list[Turn]) -> 
 
 def test_no_rows_write_nothing(db: None) -> None:
     assert update_many(Turn, ["error_code"], []) == 0
+
+
+def test_a_text_too_long_for_its_column_is_never_cut(turns: list[Turn]) -> None:
+    """PostgreSQL refuses it; SQLite's columns have no length and keep it whole."""
+    with suppress(DataError), transaction.atomic():
+        update_many(Turn, ["error_code"], [("x" * 41, turns[0].pk)])
+    assert Turn.objects.get(pk=turns[0].pk).error_code in ("", "x" * 41)

@@ -20,7 +20,9 @@ class Command(ProductCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         known = ", ".join(SCOPES)
         parser.add_argument("email")
-        parser.add_argument("--scope", action="append", required=True, metavar="S", help=f"One of {known}.")
+        parser.add_argument(
+            "--scope", action="append", required=True, metavar="S", help=f"One of {known}, or fire:<schedule>."
+        )
         parser.add_argument("--name", default="Made on the command line", help="How it is listed.")
         parser.add_argument("--days", type=int, help="Ends after so many days; never when not given.")
 

@@ -165,9 +165,9 @@ class TestRefusals:
             ({"input": {}}, "input", "unknown_field"),
             ({"inputs": []}, "inputs", "wrong_type"),
             ({"inputs": {"a": 1}}, "inputs.a", "wrong_type"),
-            ({"inputs": {"a b": "x"}}, "inputs.a b", "unknown_field"),
+            ({"inputs": {"a b": "x"}}, "inputs.a b", "wrong_type"),
             ({"inputs": {"a": "x" * 4001}}, "inputs.a", "too_long"),
-            ({"inputs": {f"n{n}": "x" for n in range(17)}}, "inputs", "too_long"),
+            ({"inputs": {f"n{n}": "x" for n in range(17)}}, "inputs", "out_of_range"),
         ],
     )
     def test_what_cannot_be_given_is_named_and_nothing_starts(
