@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 from urllib.parse import urlparse
 
 from environment import PYTHON, ROOT, VENV
@@ -26,6 +27,9 @@ APART = ["tests/static", "tests/architecture", "tests/redis", "tests/faults", "t
 TWO_AT_ONCE = ["-n", "2", "--dist", "loadfile"]
 THREE_AT_ONCE = ["-n", "3", "--dist", "worksteal"]
 """For tests that mostly wait for processes; each has a data folder, a database and ports of its own."""
+
+Run = Callable[[IO[str] | None], "Counts"]
+"""What a part does, printing to the file, or straight to the terminal without one."""
 
 
 @dataclass
@@ -45,17 +49,19 @@ class Part:
     """One part. `needs` returns what is missing, or an empty text; a part that cannot run is skipped as a whole."""
 
     name: str
-    run: Callable[[], Counts]
+    run: Run
     needs: Callable[[], str] = lambda: ""
 
 
-def commands(*lines: list[str]) -> Callable[[], Counts]:
+def commands(*lines: list[str]) -> Run:
     """Return a part that runs checkers; each is one check, passed when it exits with 0."""
 
-    def run() -> Counts:
+    def run(out: IO[str] | None) -> Counts:
         counts = Counts()
         for line in lines:
-            done = subprocess.run([str(VENV / "bin" / line[0]), *line[1:]], cwd=ROOT, check=False)
+            done = subprocess.run(
+                [str(VENV / "bin" / line[0]), *line[1:]], cwd=ROOT, check=False, stdout=out, stderr=out
+            )
             if done.returncode == 0:
                 counts.passed += 1
             else:
@@ -65,16 +71,16 @@ def commands(*lines: list[str]) -> Callable[[], Counts]:
     return run
 
 
-def pytest(*arguments: str, **environ: str) -> Callable[[], Counts]:
+def pytest(*arguments: str, **environ: str) -> Run:
     """Return a part that runs pytest; what it did is read from the plugin's file, not from what it printed."""
 
-    def run() -> Counts:
+    def run(out: IO[str] | None) -> Counts:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "counts.json"
             environment = {**os.environ, "DATABASE_URL": "", "REDIS_URL": "", **environ, "TEST_COUNTS": str(file)}
             command = [str(PYTHON), "-m", "pytest", "-q", "-p", "tests.support.counts", *arguments]
-            code = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
-            return _read(file, code)
+            done = subprocess.run(command, cwd=ROOT, env=environment, check=False, stdout=out, stderr=out)
+            return _read(file, done.returncode)
 
     return run
 
@@ -130,26 +136,30 @@ def chromium() -> str | None:
     return os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 
 
-def _whole(*, database: str, url: str) -> Callable[[], Counts]:
+def _whole(*, database: str, url: str) -> Run:
     ignored = [f"--ignore={folder}" for folder in APART]
     return pytest("tests", *ignored, *TWO_AT_ONCE, EXPECT_DATABASE=database, DATABASE_URL=url)
 
 
-def parts() -> list[Part]:
+def parts() -> list[list[Part]]:
     """Return every part in the order in which they run."""
     return [
-        Part("lint", commands(["ruff", "check", "."], ["ruff", "format", "--check", "."])),
-        Part("types", commands(["mypy", "."])),
-        Part("imports", commands(["lint-imports", "--no-cache"])),
-        Part("migrations", pytest("tests/static/test_migrations.py")),
-        Part("secrets", pytest("tests/static/test_secrets.py")),
-        Part("openapi", pytest("tests/static/test_openapi.py")),
-        Part("architecture", pytest("tests/architecture", *_rest_of_static())),
-        Part("unit, SQLite", _whole(database="sqlite", url="")),
-        Part("unit, PostgreSQL", _whole(database="postgresql", url=POSTGRESQL), needs_postgresql),
-        Part("redis", pytest("tests/redis", REDIS_URL=REDIS), needs_redis),
-        Part("faults", pytest("tests/faults", *THREE_AT_ONCE, TEST_DATABASE_URL=POSTGRESQL, TEST_REDIS_URL=REDIS)),
-        Part("browser", pytest("tests/browser"), needs_chromium),
+        [
+            Part("types", commands(["mypy", "."])),
+            Part("lint", commands(["ruff", "check", "."], ["ruff", "format", "--check", "."])),
+            Part("imports", commands(["lint-imports", "--no-cache"])),
+            Part("migrations", pytest("tests/static/test_migrations.py")),
+            Part("secrets", pytest("tests/static/test_secrets.py")),
+            Part("openapi", pytest("tests/static/test_openapi.py")),
+            Part("architecture", pytest("tests/architecture", *_rest_of_static())),
+        ],
+        [Part("unit, SQLite", _whole(database="sqlite", url=""))],
+        [Part("unit, PostgreSQL", _whole(database="postgresql", url=POSTGRESQL), needs_postgresql)],
+        [
+            Part("browser", pytest("tests/browser"), needs_chromium),
+            Part("faults", pytest("tests/faults", *THREE_AT_ONCE, TEST_DATABASE_URL=POSTGRESQL, TEST_REDIS_URL=REDIS)),
+            Part("redis", pytest("tests/redis", REDIS_URL=REDIS), needs_redis),
+        ],
     ]
 
 

@@ -12,17 +12,17 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any
 
-from pydantic_ai import Agent
-from pydantic_ai.exceptions import OutputTokenLimitExceeded
+from pydantic_ai.direct import model_request_stream
 from pydantic_ai.messages import (
     ModelMessage,
+    ModelRequest,
     ModelResponse,
     PartDeltaEvent,
     PartStartEvent,
     TextPart,
     TextPartDelta,
+    UserPromptPart,
 )
-from pydantic_graph import End
 
 from agents.runtime import builders, clients, failures, transcript, window
 from agents.runtime.failures import Received
@@ -35,9 +35,6 @@ __all__ = ["LIBRARY_VERSION", "aclose", "estimate_tokens", "generate", "make_roo
 LIBRARY_VERSION = f"pydantic-ai {version('pydantic-ai-slim')}"
 MAX_ANSWER = 2_000_000
 """Characters of one answer above which the provider is taken for broken."""
-
-# `None` beside text: an answer without text is a normal end, not a reason to ask again.
-AGENT: Agent[None, str | None] = Agent(output_type=[str, type(None)], retries=0, name="quotidian")  # type: ignore[list-item]
 
 
 async def generate(spec: ModelSpec, history: Sequence[Said], prompt: str, *, on_text: Callable[[str], None]) -> Answer:
@@ -89,41 +86,28 @@ class _Call:
         if left_out:
             instructions = f"{instructions}\n\n{window.LEFT_OUT.format(count=left_out)}".strip()
         self.asked_tokens = estimate_tokens(instructions + prompt) + sum(estimate_tokens(s.text) for s in kept)
+        asked = ModelRequest(parts=[UserPromptPart(prompt)], instructions=instructions or None)
         try:
-            messages = await self._stream(transcript.to_messages(kept), prompt, instructions)
-        except OutputTokenLimitExceeded:
-            return self._answer([], cut=True)
+            await self._stream([*transcript.to_messages(kept), asked])
         except (ModelFailure, asyncio.CancelledError):
             raise
         except Exception as error:
             if error is self.callers_error:
                 raise
             raise failures.from_exception(error, spec, self.received(), self.witness) from error
-        return self._finished(messages)
+        return self._answer()
 
-    async def _stream(self, history: list[ModelMessage], prompt: str, instructions: str) -> list[ModelMessage]:
-        """Drive the agent's steps; every step is a place for tools and steering to come in."""
+    async def _stream(self, messages: list[ModelMessage]) -> None:
+        """One request to the model: the library's agent loop costs as much again and has nothing to add (ADR 7)."""
         if not builders.loaded(self.spec.kind):
             await asyncio.to_thread(builders.load, self.spec.kind)
-        async with AGENT.iter(
-            prompt,
-            message_history=history,
-            model=builders.build(self.spec),
-            model_settings=builders.settings(self.spec),
-            instructions=instructions or None,
-        ) as run:
-            node: Any = run.next_node
-            while not isinstance(node, End):
-                if Agent.is_model_request_node(node):
-                    events: Any
-                    async with node.stream(run.ctx) as events:
-                        async for event in events:
-                            self._event(event)
-                        self.response = events.response
-                    self._flush()
-                    self._check_end()
-                node = await run.next(node)
-            return run.new_messages()
+        model, settings = builders.build(self.spec), builders.settings(self.spec)
+        async with model_request_stream(model, messages, model_settings=settings, instrument=False) as events:
+            async for event in events:
+                self._event(event)
+            self.response = events.get()
+        self._flush()
+        self._check_end()
 
     def _event(self, event: Any) -> None:
         if isinstance(event, PartStartEvent):
@@ -164,13 +148,9 @@ class _Call:
         if found:
             raise found
 
-    def _finished(self, messages: list[ModelMessage]) -> Answer:
-        response = self.response
-        raw = str(((response and response.provider_details) or {}).get("finish_reason") or "").lower()
-        cut = bool(response and response.finish_reason == "length") or raw in ("max_tokens", "length")
-        return self._answer(messages, cut=cut)
-
-    def _answer(self, messages: list[ModelMessage], *, cut: bool) -> Answer:
+    def _answer(self) -> Answer:
+        assert self.response is not None
+        raw = str((self.response.provider_details or {}).get("finish_reason") or "").lower()
         usage = self.usage()
         return Answer(
             text="".join(self.pieces),
@@ -178,8 +158,8 @@ class _Call:
             cached_tokens=usage.cached_tokens,
             output_tokens=usage.output_tokens,
             usage_estimated=usage.estimated,
-            cut=cut,
-            messages_json=transcript.dump(messages),
+            cut=self.response.finish_reason == "length" or raw in ("max_tokens", "length"),
+            messages_json=transcript.dump([self.response]),
             library_version=LIBRARY_VERSION,
         )
 

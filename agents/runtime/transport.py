@@ -75,10 +75,10 @@ class Pace:
         self.starting = False
 
     def seconds(self) -> float:
-        """150 ms below 50 live streams, 400 ms up to 300; 1 s above, and above 50 while more are about to start."""
+        """150 ms below 50 live streams, 400 ms up to 100; 1 s above, and above 50 while more are about to start."""
         if self.live < 50:
             return 0.15
-        return 0.4 if self.live <= 300 and not self.starting else 1.0
+        return 0.4 if self.live <= 100 and not self.starting else 1.0
 
 
 PACE = Pace()

@@ -7,10 +7,8 @@ import gc
 from collections.abc import Iterable
 from contextlib import suppress
 
-from pydantic_ai.models.test import TestModel
-
 from agents.runtime import builders, clients
-from agents.runtime.generate import AGENT, aclose, generate
+from agents.runtime.generate import aclose, generate
 from agents.runtime.types import ModelFailure, ModelSpec
 
 _CHUNKS = (
@@ -32,19 +30,15 @@ def warm(kinds: Iterable[str] = ("openai", "anthropic", "google")) -> None:
     for kind in kinds:
         builders.load(kind)
     clients.ssl_context()
-    with suppress(ModelFailure, OSError):  # it is only meant to save time
-        asyncio.run(_answer(through_http=bool(kinds & {"openai", "local"})))
+    if kinds & {"openai", "local"}:
+        with suppress(ModelFailure, OSError):  # it is only meant to save time
+            asyncio.run(_answer())
     gc.collect()
     gc.freeze()
 
 
-async def _answer(*, through_http: bool) -> None:
+async def _answer() -> None:
     """The library builds its schemas when they are first used: use them once, by a server that says one word."""
-    if not through_http:
-        async with AGENT.iter("ready?", model=TestModel()) as run:
-            async for _ in run:
-                pass
-        return
     server = await asyncio.start_server(_say_ready, "127.0.0.1", 0)
     async with server:
         port = server.sockets[0].getsockname()[1]
