@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.conf import settings
+from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models import Q
 
@@ -38,8 +39,18 @@ class ModelProvider(models.Model):
     base_url = models.CharField(max_length=500, blank=True)
     key_encrypted = models.TextField(blank=True, editable=False)
     key_env = models.CharField(max_length=100, blank=True)
-    requests_per_minute = models.PositiveIntegerField(null=True, blank=True)
-    tokens_per_minute = models.PositiveIntegerField(null=True, blank=True)
+    requests_per_minute = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Scheduled runs beyond it wait in the queue. Empty: no limit.",
+    )
+    tokens_per_minute = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Of prompts and answers together; a call that runs counts with its prompt. Empty: no limit.",
+    )
     enabled = models.BooleanField(default=True)
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(editable=False)

@@ -26,7 +26,7 @@ class Fenced:
 
 
 def lease(turn_ids: Iterable[int], *, worker: str, now: datetime, expires_at: datetime) -> list[Turn]:
-    """Move queued turns to running under a new fence and return those that moved."""
+    """Move queued turns to running under a new fence and return those that moved, in the order given."""
     ids = list(turn_ids)
     Turn.objects.filter(pk__in=ids, status=TurnStatus.QUEUED).update(
         status=TurnStatus.RUNNING,
@@ -35,11 +35,8 @@ def lease(turn_ids: Iterable[int], *, worker: str, now: datetime, expires_at: da
         lease_expires_at=expires_at,
         fence=F("fence") + 1,
     )
-    return list(
-        Turn.objects.filter(pk__in=ids, status=TurnStatus.RUNNING, leased_by=worker, leased_at=now).order_by(
-            "queued_at", "pk"
-        )
-    )
+    moved = Turn.objects.filter(pk__in=ids, status=TurnStatus.RUNNING, leased_by=worker, leased_at=now).in_bulk()
+    return [moved[pk] for pk in ids if pk in moved]
 
 
 def release(held: Fenced, *, now: datetime, not_before: datetime, **columns: Any) -> bool:

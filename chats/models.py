@@ -159,9 +159,19 @@ class TurnAttempt(models.Model):
     retryable = models.BooleanField(default=False)
     input_tokens = models.PositiveIntegerField(default=0)
     output_tokens = models.PositiveIntegerField(default=0)
+    # Only with a provider that has a limit per minute: whom the call counts against, and as what until it is reported.
+    metered_by = models.ForeignKey(
+        "agents.ModelProvider", null=True, editable=False, on_delete=models.SET_NULL, db_index=False, related_name="+"
+    )
+    metered_tokens = models.PositiveIntegerField(default=0, db_default=0, editable=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["turn", "fence"], name="attempt_one_per_lease")]
+        indexes = [
+            models.Index(
+                fields=["metered_by", "started_at"], condition=Q(metered_by__isnull=False), name="attempt_metered"
+            )
+        ]
         ordering = ["number", "fence"]
 
 

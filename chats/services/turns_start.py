@@ -6,7 +6,7 @@ marked as dispatched in a commit of their own: a worker lost before that called 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -20,6 +20,7 @@ from chats import lifecycle
 from chats.domain.states import TurnStatus
 from chats.models import Conversation, Message, Turn, TurnAttempt
 from chats.services.turns_order import conversations_hold
+from chats.services.turns_rate import Metered, turns_meter
 from chats.services.turns_settle import settled
 from chats.services.turns_stop import close_draft
 from core.db import locked, update_many
@@ -44,9 +45,10 @@ def turns_start(*, turns: Sequence[Turn], now: datetime) -> list[Work]:
     with transaction.atomic():
         held = _still_held(turns)
         answers = _ask_origins(held, now)
+        metered = _ask_providers(_in_order(held, of=turns), answers, now)
         go = [turn for turn in held if isinstance(answers.get(turn.pk), StartPlan)]
         _turn_away(held, answers, now)
-        works = _begin(go, answers, now)
+        works = _begin(go, answers, metered, now)
         for name in {turn.origin for turn in go}:
             if room := origin_of(name):
                 room.started([turn for turn in go if turn.origin == name], now=now)
@@ -99,6 +101,20 @@ def _ask_origins(held: list[Turn], now: datetime) -> dict[int, StartPlan | Start
     return answers
 
 
+def _in_order(held: list[Turn], *, of: Sequence[Turn]) -> list[Turn]:
+    """Return `held`, which was locked by id, in the order of the claim: there owners take turns (R23)."""
+    place = {turn.pk: number for number, turn in enumerate(of)}
+    return sorted(held, key=lambda turn: place[turn.pk])
+
+
+def _ask_providers(held: list[Turn], answers: dict, now: datetime) -> dict[int, Metered]:
+    """Let those wait whose provider has no room this minute; return what the others count as with theirs."""
+    planned = {pk: answer.prompt for pk, answer in answers.items() if isinstance(answer, StartPlan)}
+    said = turns_meter(turns=[turn for turn in held if turn.pk in planned], prompts=planned, now=now)
+    answers |= {pk: answer for pk, answer in said.items() if isinstance(answer, StartWait)}
+    return {pk: answer for pk, answer in said.items() if isinstance(answer, Metered)}
+
+
 def _stopped_before_start(turn: Turn) -> str:
     """A person's stop is a stop; a pause, a delete or a newer run cancels what was leased and had not started."""
     by_person = turn.stop_reason.startswith("stopped_by") or turn.started_at is not None
@@ -120,13 +136,11 @@ def _turn_away(held: list[Turn], answers: dict, now: datetime) -> None:
     settled(refused, now=now)
 
 
-def _begin(go: list[Turn], answers: dict, now: datetime) -> list[Work]:
+def _begin(go: list[Turn], answers: dict, metered: Mapping[int, Metered], now: datetime) -> list[Work]:
     said = _said_before([turn for turn in go if turn.conversation_id is not None])
     _give_conversations(go, answers, now)
     drafts, asked = _store_messages(go, answers, now)
-    attempts = TurnAttempt.objects.bulk_create(
-        [TurnAttempt(turn=turn, number=turn.attempts_made + 1, fence=turn.fence, started_at=now) for turn in go]
-    )
+    attempts = TurnAttempt.objects.bulk_create([_attempt(turn, metered.get(turn.pk), now) for turn in go])
     update_many(
         Turn,
         ["conversation", "started_at"],
@@ -145,6 +159,13 @@ def _begin(go: list[Turn], answers: dict, now: datetime) -> list[Work]:
         )
         for turn, attempt in zip(go, attempts, strict=True)
     ]
+
+
+def _attempt(turn: Turn, metered: Metered | None, now: datetime) -> TurnAttempt:
+    attempt = TurnAttempt(turn=turn, number=turn.attempts_made + 1, fence=turn.fence, started_at=now)
+    if metered is not None:
+        attempt.metered_by_id, attempt.metered_tokens = metered.provider_id, metered.tokens
+    return attempt
 
 
 def _said_before(turns: list[Turn]) -> dict[int, tuple[Said, ...]]:
