@@ -201,6 +201,12 @@ CATALOGUE: dict[str, Entry] = _table(
     Entry("run_settled", "notice", 200, "{name}: {outcome}"),
     Entry("runs_missed", "notice", 200, "{count} schedules missed runs while the server was away: {names}"),
     Entry("provider_key_refused", "notice", 200, "The provider {provider} refused its key. Set another one."),
+    Entry(
+        "runs_interrupted",
+        "notice",
+        200,
+        "{name} was interrupted {count} times in a row. Perhaps what it asks for ends the worker.",
+    ),
     Entry("schedule_blocked", "notice", 200, "{name} is blocked: {why}"),
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from accounts.models import Notice
+from accounts.models import Notice, User
 
 
 def notice_add(
@@ -26,3 +26,17 @@ def notice_add(
         created_at=now,
     )
     Notice.objects.bulk_create([row], ignore_conflicts=True)
+
+
+def operators_tell(*, code: str, params: Mapping[str, Any], subject: str, dedupe_key: str, now: datetime) -> None:
+    """Add one notice for every active operator, as `notice_add` does; each has a `dedupe_key` of its own."""
+    operators = User.objects.filter(is_superuser=True, is_active=True).order_by("pk")
+    for user_id in operators.values_list("pk", flat=True):
+        notice_add(
+            user_id=user_id,
+            code=code,
+            params=params,
+            subject=subject,
+            dedupe_key=f"{dedupe_key}:{user_id}",
+            now=now,
+        )

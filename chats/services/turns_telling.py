@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from accounts.models import User
-from accounts.services.notices import notice_add
+from accounts.services.notices import operators_tell
 from agents.models import ModelProvider
 from chats.models import Turn
 
@@ -16,14 +15,11 @@ def tell_key_refused(turns: Iterable[Turn], *, now: datetime) -> None:
     ids = {turn.agent.model.provider_id for turn in turns}
     if not ids:
         return
-    operators = list(User.objects.filter(is_superuser=True, is_active=True).order_by("pk").values_list("pk", flat=True))
     for provider in ModelProvider.objects.filter(pk__in=ids).order_by("pk"):
-        for user_id in operators:
-            notice_add(
-                user_id=user_id,
-                code="provider_key_refused",
-                params={"provider": provider.name},
-                subject=provider.public_id,
-                dedupe_key=f"key:{provider.pk}:{user_id}:{now.astimezone(UTC).date()}",
-                now=now,
-            )
+        operators_tell(
+            code="provider_key_refused",
+            params={"provider": provider.name},
+            subject=provider.public_id,
+            dedupe_key=f"key:{provider.pk}:{now.astimezone(UTC).date()}",
+            now=now,
+        )

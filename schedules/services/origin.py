@@ -27,7 +27,7 @@ from schedules.models import Run, Schedule
 from schedules.selectors.facts import run_facts
 from schedules.services.arming import schedule_arm, schedule_close_due
 from schedules.services.starting import before_gate, start_moment
-from schedules.services.telling import tell_blocked, tell_settled
+from schedules.services.telling import tell_blocked, tell_interrupted, tell_settled
 
 WAIT_SECONDS = 5.0
 LONGEST_ANSWER = 20_000  # characters of `{{last_answer}}`: an answer that quotes the last one must not grow for ever
@@ -155,6 +155,7 @@ def follow(*, runs: Sequence[Run], schedules: Mapping[int, Schedule], limits: Ma
         if grew(before, after):
             _block(schedule, run, after, limits[run.owner_id], now)
         tell_settled(schedule=schedule, run=run, now=now)
+        tell_interrupted(schedule=schedule, run=run, now=now)
     lifecycle.write_counters([(schedules[pk], after) for pk, after in counters.items()], now=now)
     _reopen(schedules.values(), counters, now)
 

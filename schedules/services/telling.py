@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime
 
-from accounts.services.notices import notice_add
+from accounts.services.notices import notice_add, operators_tell
 from chats.models import Message
 from core.errors import sentence
 from schedules.domain.choices import DEFAULT_NOTIFY
@@ -14,6 +14,7 @@ from schedules.domain.states import RunStatus
 from schedules.models import Run, Schedule
 
 MOST_NAMED = 5
+INTERRUPTED_IN_A_ROW = 3
 _FAILURES = {
     RunStatus.FAILED, RunStatus.TIMED_OUT, RunStatus.INTERRUPTED, RunStatus.EXPIRED, RunStatus.REFUSED,
     RunStatus.MISSED,
@@ -43,6 +44,33 @@ def tell_settled(*, schedule: Schedule, run: Run, now: datetime) -> None:
             dedupe_key=f"settled:{run.public_id}",
             now=now,
         )
+
+
+def tell_interrupted(*, schedule: Schedule, run: Run, now: datetime) -> None:
+    """Tell owner and operators once when three runs of one wording were interrupted in a row: it may kill workers.
+
+    Whatever the owner asked to be told of: an interruption changes no streak and blocks nothing (R12).
+    """
+    if run.status != RunStatus.INTERRUPTED or run.revision != schedule.revision:
+        return
+    same = Run.objects.filter(schedule=schedule.pk, revision=run.revision, started_at__isnull=False)
+    other = same.filter(settled_at__isnull=False).exclude(status=RunStatus.INTERRUPTED)
+    last = other.order_by("-scheduled_for", "-pk").first()
+    row = same.filter(status=RunStatus.INTERRUPTED)
+    count = (row.filter(scheduled_for__gt=last.scheduled_for) if last else row).count()
+    if count < INTERRUPTED_IN_A_ROW:
+        return
+    key = f"interrupted:{schedule.pk}:{schedule.revision}:{last.pk if last else 0}"
+    params = {"name": run.name, "count": count}
+    notice_add(
+        user_id=schedule.owner_id,
+        code="runs_interrupted",
+        params=params,
+        subject=schedule.public_id,
+        dedupe_key=key,
+        now=now,
+    )
+    operators_tell(code="runs_interrupted", params=params, subject=schedule.public_id, dedupe_key=key, now=now)
 
 
 def wants_to_know(schedule: Schedule, run: Run) -> bool:

@@ -111,15 +111,48 @@ class TestStreaks:
         assert told[0].params == {"provider": works[0].turn.agent.model.provider.name}
         settle(failed(works[2], "provider_auth", **FINAL), now=NOW + HOUR)
         assert told.all().count() == 1
-        print(
-            "LOST?",
-            settle(failed(works[3], "provider_auth", **FINAL), now=NOW + DAY),
-            NOW,
-            DAY,
-            list(told.values_list("dedupe_key", "created_at")),
-            [w.turn.agent.model.provider_id for w in works],
-        )
+        settle(failed(works[3], "provider_auth", **FINAL), now=NOW + DAY)
         assert told.all().count() == 2
+
+
+class TestInterrupted:
+    """A prompt that kills workers is told of: three `interrupted` in a row."""
+
+    def lose(self, works):
+        for work in works:
+            lost = ended(work, "lost", "Half an", code="worker_lost", certainty="ambiguous", retryable=True)
+            settle(lost, now=NOW + DAY)
+
+    def told(self):
+        rows = Notice.objects.filter(code="runs_interrupted").order_by("pk")
+        return [(notice.user.display_name, notice.params["count"]) for notice in rows]
+
+    runs_of = TestStreaks.runs_of
+
+    def test_owner_and_operators_are_told_once_of_the_third_and_not_of_the_fourth(self, alice, olivia):
+        _, works = self.runs_of(alice, 4, notify={"on": "never"})
+        self.lose(works[:2])
+        assert self.told() == []
+        self.lose(works[2:])
+        assert self.told() == [("Alice", 3), ("Olivia", 3)]
+        assert set(Run.objects.values_list("status", flat=True)) == {"interrupted"}
+        assert Schedule.objects.get().is_on
+
+    def test_another_end_in_between_begins_anew(self, alice):
+        _, works = self.runs_of(alice, 5)
+        self.lose(works[:1])
+        settle(ended(works[1]), now=NOW + DAY)
+        self.lose(works[2:4])
+        assert self.told() == []
+        self.lose(works[4:])
+        assert self.told() == [("Alice", 3)]
+
+    def test_runs_of_an_earlier_wording_do_not_count(self, alice):
+        _, works = self.runs_of(alice, 3)
+        self.lose(works[:2])
+        Schedule.objects.update(revision=2)
+        self.lose(works[2:])
+        assert self.told() == []
 
 
 class TestChanged:
