@@ -8,9 +8,11 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef
 
-from chats.domain.states import TurnStatus
+from agents.models import Agent
+from agents.services.tombstones import agents_mend
+from chats.domain.states import ACTIVE_TURN, TurnStatus
 from chats.models import Message, Turn, TurnAttempt, WorkerHost
 from chats.services.turns_order import conversations_hold
 from chats.services.turns_settle import Ended, turns_settle
@@ -47,6 +49,20 @@ def _heal(turn: Turn, now: datetime) -> bool:
         dead = Turn.objects.filter(pk=turn.pk, status=TurnStatus.RUNNING, fence=turn.fence, lease_expires_at__lt=now)
         held = locked(dead).first()
         return held is not None and bool(turns_settle(ends=[_evidence(held, now)], now=now))
+
+
+def turns_mend_agents(*, now: datetime) -> int:
+    """Give unsettled turns whose agent's row is gone its tombstone; return how many agents were missing.
+
+    Without it a join would leave such a turn out: leased and never started, or answered and never settled.
+    """
+    unsettled = Turn.objects.filter(status__in=ACTIVE_TURN)
+    gone = unsettled.filter(~Exists(Agent.objects.filter(pk=OuterRef("agent_id"))))
+    ids = set(gone.values_list("agent_id", flat=True))
+    if ids:
+        with transaction.atomic():
+            agents_mend(ids=ids, now=now)
+    return len(ids)
 
 
 def turns_put_back(*, now: datetime) -> int:

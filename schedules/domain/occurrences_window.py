@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 
 from core import walltime
-from schedules.domain.cadence_kinds import Cadence
+from schedules.domain.cadence_kinds import Cadence, Daily, Interval, Recurrence, Weekly
 from schedules.domain.cadence_zone import zone_of
 from schedules.domain.occurrences import Occurrence, next_occurrence, occurrence_stream
 
 _FIRST_SPAN = timedelta(hours=1)
 _TICK = timedelta.resolution
+_DAY = timedelta(days=1)
 
 
 def count_occurrences(
@@ -76,6 +78,34 @@ def next_to_run(
             start = found.at
         else:
             return found
+
+
+def never_due(cadence: Cadence, zone: str, after: datetime) -> bool:
+    """Return whether the rule has no occurrence at all: none that had come by `after`, and none that is still to come.
+
+    A rule whose occurrences have all passed is used up, which is no fault. Only a rule with a beginning can lack them;
+    where it begins is worked out once, so that the gate can ask at every fire. Raises CadenceError `zone_unknown`.
+    """
+    begin = _begin(cadence)
+    if begin is None:
+        return False
+    first = _first(cadence, zone, begin)
+    return (first is None or first.at > after) and next_occurrence(cadence, zone, after) is None
+
+
+def _begin(cadence: Cadence) -> datetime | None:
+    """Return an instant before which the rule has nothing, whatever the zone; None for one without a beginning."""
+    if isinstance(cadence, Recurrence):
+        return cadence.rule.dtstart.replace(tzinfo=UTC) - _DAY
+    anchor = cadence.anchor if isinstance(cadence, (Daily, Weekly, Interval)) else None
+    if isinstance(anchor, datetime) or anchor is None:
+        return anchor - _TICK if anchor else None
+    return datetime.combine(anchor, datetime.min.time(), UTC) - 8 * _DAY
+
+
+@lru_cache(maxsize=8192)
+def _first(cadence: Cadence, zone: str, begin: datetime) -> Occurrence | None:
+    return next_occurrence(cadence, zone, begin)
 
 
 def _end_of_day(day: date, zone: str) -> datetime:

@@ -22,6 +22,7 @@ from projects.domain.destination import Policy, resolve_destination
 from projects.selectors import ProjectFacts, policies_for, project_facts
 from schedules.domain.cadence import CadenceError, stored_cadence, zone_of
 from schedules.domain.gate import Facts
+from schedules.domain.occurrences_window import never_due
 from schedules.domain.states import UNFINISHED, RunKind
 from schedules.models import Run, Schedule
 from schedules.selectors.quota import used_today
@@ -107,10 +108,10 @@ def cadence_problem(schedule: Schedule) -> tuple[str, dict[str, Any]]:
     """Return the code that says why the stored rule cannot be computed, with its parameters, or nothing."""
     try:
         zone_of(schedule.zone)
-        stored_cadence(schedule.cadence)
+        never = never_due(stored_cadence(schedule.cadence), schedule.zone, schedule.planned_through)
     except CadenceError as error:
         return error.reason()
-    return "", {}
+    return ("cadence_never_fires" if never else ""), {}
 
 
 def admission_facts(owner_id: int, agent_id: int, shared: Shared) -> AdmissionFacts:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
+from django.db.models import QuerySet
 
 from accounts.selectors.stops import global_stop
+from agents.services.tombstones import agents_mend
 from chats.models import Turn
 from core.db import any_by, locked, update_many
 from core.points import reached
@@ -55,9 +57,10 @@ def fire_due(*, now: datetime, most: int = BATCH) -> Fired:
         with transaction.atomic():
             schedules = _claim(now, most)
             ids = [schedule.pk for schedule in schedules]
-            fired = _fire(schedules, now)
+            fired = _fire(_with_agents(schedules, now), now)
             reached("firing", ids)
     except Exception:
+        ids = ids or _due_ids(now, most)  # a row that cannot even be read fails the claim, and its neighbours with it
         logger.exception("firing %d schedules at once failed; each alone", len(ids))
         return _each_alone(ids, now)
     reached("fired", ids)
@@ -70,8 +73,25 @@ def due_left(*, now: datetime) -> bool:
 
 
 def _claim(now: datetime, most: int) -> list[Schedule]:
-    due = Schedule.objects.filter(next_run_at__lte=now).select_related("agent").order_by("next_run_at", "pk")
+    due = Schedule.objects.filter(next_run_at__lte=now).order_by("next_run_at", "pk")
     return list(locked(due, skip_locked=True)[:most])
+
+
+def _due_ids(now: datetime, most: int) -> list[int]:
+    due = Schedule.objects.filter(next_run_at__lte=now).order_by("next_run_at", "pk")
+    return list(due.values_list("pk", flat=True)[:most])
+
+
+def _with_agents(due: Iterable[Schedule], now: datetime) -> list[Schedule]:
+    """Return the schedules with their agents, which are not joined: one whose agent's row is gone is due all the same.
+
+    A schedule that the claim left out would stay due for ever, and its owner would never hear of it (R5, R21).
+    """
+    schedules = list(due)
+    agents = agents_mend(ids={schedule.agent_id for schedule in schedules}, now=now)
+    for schedule in schedules:
+        schedule.agent = agents[schedule.agent_id]
+    return schedules
 
 
 def _fire(schedules: Sequence[Schedule], now: datetime) -> Fired:
@@ -111,27 +131,34 @@ def _each_alone(ids: Sequence[int], now: datetime) -> Fired:
 def _fire_alone(pk: int, now: datetime) -> Fired:
     try:
         with transaction.atomic():
-            due = Schedule.objects.select_related("agent").filter(pk=pk, next_run_at__lte=now)
-            return _fire(list(locked(due)), now)
+            return _fire(_with_agents(locked(_due(pk, now)), now), now)
     except AWAY:
         raise
     except Exception as error:
         logger.exception("schedule %d could not be fired", pk)
-        _put_off(pk, error, now)
-        return Fired(1, 0)
+        return Fired(int(_put_off(pk, error, now)), 0)
 
 
-def _put_off(pk: int, error: Exception, now: datetime) -> None:
-    """Move past rows that exist already, else isolate; whatever happens here, the others fire (R21)."""
+def _due(pk: int, now: datetime) -> QuerySet[Schedule]:
+    return Schedule.objects.filter(pk=pk, next_run_at__lte=now)
+
+
+def _put_off(pk: int, error: Exception, now: datetime) -> bool:
+    """Move past rows that exist already, else isolate; whatever happens here, the others fire (R21).
+
+    Return whether it is dealt with: what could not be put off stays due, and this tick asks no more for it.
+    """
     try:
         with transaction.atomic():
-            schedule = locked(Schedule.objects.filter(pk=pk, next_run_at__lte=now)).first()
+            schedule = next(iter(_with_agents(locked(_due(pk, now)), now)), None)
             if schedule is None:
-                return
+                return True
             known = pass_known(schedule, now=now) if isinstance(error, IntegrityError) else None
             _write([known or isolate(schedule=schedule, error=error, now=now)], now)
     except Exception:
         logger.exception("schedule %d could not be put off", pk)
+        return False
+    return True
 
 
 def _write(plans: Sequence[Plan], now: datetime) -> int:

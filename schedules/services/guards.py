@@ -19,6 +19,8 @@ from schedules.services.gating import write_refusal
 _FIELD_OF_REASON = {
     "cadence_invalid": "cadence",
     "cadence_below_floor": "cadence",
+    "cadence_never_fires": "cadence",
+    "cadence_too_complex": "cadence",
     "zone_unknown": "zone",
     "agent_deleted": "agent",
     "agent_forbidden": "agent",

@@ -10,6 +10,7 @@ from schedules.domain.cadence import CadenceError, stored_cadence, zone_of
 from schedules.domain.gate import Decision, Facts, Moment, decide
 from schedules.domain.misfire import Planned, Policy, plan_due
 from schedules.domain.occurrences import Occurrence
+from schedules.domain.occurrences_window import never_due
 from schedules.domain.states import RunStatus
 from schedules.models import Schedule
 from schedules.selectors.facts import Shared, schedule_facts
@@ -38,6 +39,8 @@ def plan_schedule(*, schedule: Schedule, shared: Shared, now: datetime) -> Plan:
     try:
         zone_of(schedule.zone)
         rows = _lateness(schedule, spread, now)
+        if not rows:
+            _refuse_never(schedule)
     except CadenceError as error:
         return _unreadable(schedule, Decision("refused", *error.reason(), blocks=True), now)
     look = Plan(schedule)
@@ -61,6 +64,12 @@ def plan_schedule(*, schedule: Schedule, shared: Shared, now: datetime) -> Plan:
         _open(look, planned, facts, spread=spread, now=now)
     _advance(look, rows[-1].last.at if rows else schedule.planned_through, now)
     return look
+
+
+def _refuse_never(schedule: Schedule) -> None:
+    """Raise CadenceError for a rule that owes nothing because it has no occurrence at all; a used up one completes."""
+    if never_due(stored_cadence(schedule.cadence), schedule.zone, schedule.planned_through):
+        raise CadenceError("cadence_never_fires", "cadence")
 
 
 def _lateness(schedule: Schedule, spread: int, now: datetime) -> list[Planned]:

@@ -10,7 +10,7 @@ from django.db import DatabaseError, transaction
 from django.db.models import Exists, OuterRef
 
 from accounts.services.idempotency import keys_sweep, made_gone
-from chats.services.turns_recover import leases_recover
+from chats.services.turns_recover import leases_recover, turns_mend_agents
 from core.db import locked
 from schedules import lifecycle
 from schedules.domain.cadence import CadenceError, stored_cadence
@@ -31,6 +31,7 @@ def reconcile(*, now: datetime) -> int:
     A part that fails keeps none of the others from its work, and no schedule keeps another one waiting (R29).
     """
     parts: list[Callable[[], int]] = [
+        lambda: turns_mend_agents(now=now),
         lambda: leases_recover(now=now, most=BATCH),
         count_windows,
         lambda: _each(_unarmed(), _arm, now),
