@@ -63,15 +63,21 @@ class Deployment:
 
     def start_worker(self) -> subprocess.Popen:
         """Start `manage.py worker` and wait until its clock ticks."""
-        worker = self.start("manage.py", "worker", log="worker.log")
+        return self.start_workers(1)[0]
+
+    def start_workers(self, number: int) -> list[subprocess.Popen]:
+        """Start `number` worker commands, all of this machine's host name, and wait until each clock ticks."""
         from chats.models import WorkerHost
 
-        deadline = time.monotonic() + 60
-        while not WorkerHost.objects.filter(clock_at__isnull=False).exists():
-            if worker.poll() is not None or time.monotonic() > deadline:
-                raise SystemExit("the worker did not start:\n" + (self.folder / "worker.log").read_text()[-2000:])
+        logs = [f"worker-{n}.log" for n in range(number)]
+        workers = [self.start("manage.py", "worker", log=log) for log in logs]
+        deadline = time.monotonic() + 60 + 10 * number
+        while WorkerHost.objects.filter(clock_at__isnull=False).count() < number:
+            if any(worker.poll() is not None for worker in workers) or time.monotonic() > deadline:
+                said = "\n".join((self.folder / log).read_text()[-2000:] for log in logs)
+                raise SystemExit(f"not every worker started:\n{said}")
             time.sleep(0.1)
-        return worker
+        return workers
 
     def requests(self, event: str = "start") -> list[dict[str, Any]]:
         """Return the provider's log of requests: `start` or `end` of each, `at` in epoch seconds."""
@@ -80,8 +86,11 @@ class Deployment:
 
 
 @contextlib.contextmanager
-def deployment(database: str, *, provider: tuple[str, ...] = ()) -> Iterator[Deployment]:
-    """Make a deployment on `database` (sqlite or postgresql), point Django of this process at it, end it afterwards."""
+def deployment(database: str, *, provider: tuple[str, ...] = (), redis: str = "") -> Iterator[Deployment]:
+    """Make a deployment on `database` (sqlite or postgresql), point Django of this process at it, end it afterwards.
+
+    Hints go through the database, or through Redis when its URL is given.
+    """
     folder = Path(tempfile.mkdtemp(prefix="quotidian-bench-"))
     name = f"bench_{os.getpid()}"
     environment = {key: value for key, value in os.environ.items() if key not in ("DATABASE_URL", "REDIS_URL")}
@@ -93,6 +102,8 @@ def deployment(database: str, *, provider: tuple[str, ...] = ()) -> Iterator[Dep
     if database == "postgresql":
         _psql(f"CREATE DATABASE {name}")
         environment["DATABASE_URL"] = f"{POSTGRES}/{name}"
+    if redis:
+        environment["REDIS_URL"] = redis
     here = Deployment(folder, database, environment)
     try:
         os.environ.update(environment)

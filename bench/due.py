@@ -49,3 +49,21 @@ def agree(here: Deployment, due: datetime, number: int) -> list[float]:
     if len(requests) != number or len(prompts) != number or ledger != {"succeeded": number}:
         raise SystemExit(f"void: {len(requests)} requests, {len(prompts)} prompts, ledger {dict(ledger)}, due {number}")
     return sorted(entry["at"] - due.timestamp() for entry in requests)
+
+
+def agree_each(here: Deployment, plan: dict[str, datetime]) -> dict[str, float]:
+    """Return how long after the instant that `plan` names for it each prompt was asked for, in seconds.
+
+    Void unless each was asked for once, and the ledger holds one success of it at that instant and nothing else.
+    """
+    from schedules.models import Run
+
+    requests = here.requests()
+    prompts = Counter(entry["prompt"] for entry in requests)
+    ledger = Counter(Run.objects.values_list("prompt", "scheduled_for", "status"))
+    if prompts != Counter(list(plan)) or ledger != Counter((prompt, at, "succeeded") for prompt, at in plan.items()):
+        statuses = Counter(status for _, _, status in ledger.elements())
+        raise SystemExit(
+            f"void: {len(requests)} requests, {len(prompts)} prompts, ledger {dict(statuses)}, due {len(plan)}"
+        )
+    return {entry["prompt"]: entry["at"] - plan[entry["prompt"]].timestamp() for entry in requests}

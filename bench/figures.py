@@ -34,6 +34,16 @@ def tree_memory(pid: int) -> float:
     return sum(_pss_kilobytes(process.pid) for process in processes) / 1_000
 
 
+def tree_cpu(pid: int) -> float:
+    """Return the seconds of processor time that a process and all its descendants have spent so far."""
+    spent = 0.0
+    for process in [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            times = process.cpu_times()
+            spent += times.user + times.system
+    return spent
+
+
 def _pss_kilobytes(pid: int) -> int:
     """Read the kernel's own sum: adding up every mapping would cost the processes that are measured."""
     with contextlib.suppress(OSError):

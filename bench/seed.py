@@ -45,6 +45,13 @@ def make_due(agent: Agent, owners: list[User], number: int, due: datetime) -> No
     _insert(_once(agent, owners[n % len(owners)], due, f"bench prompt {n}") for n in range(number))
 
 
+def make_spread(agent: Agent, owners: list[User], number: int, first: datetime, seconds: int) -> dict[str, datetime]:
+    """Add `number` once-schedules, as many in each of `seconds` seconds from `first`; return when each prompt is due."""
+    plan = {f"bench prompt {n}": first + timedelta(seconds=n % seconds) for n in range(number)}
+    _insert(_once(agent, owners[n % len(owners)], due, prompt) for n, (prompt, due) in enumerate(plan.items()))
+    return plan
+
+
 def make_crowd(agent: Agent, owners: list[User], number: int, now: datetime) -> None:
     """Add `number` daily schedules that are not due for hours: the crowd a due one must be found in."""
 
