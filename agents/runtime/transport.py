@@ -166,7 +166,8 @@ class Body(httpx2.AsyncByteStream):
             PACE.live += 1
             self._reader = asyncio.create_task(self._read())
         while True:
-            await self._wake.wait()
+            if not self._done:  # who asks again after the end, as an SDK that drains does, is not left to wait
+                await self._wake.wait()
             self._wake.clear()
             done = self._done
             out, self._ready = self._ready, []

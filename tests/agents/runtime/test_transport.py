@@ -108,6 +108,22 @@ def test_a_socket_is_paced_from_the_first_text_to_the_finish_reason_only() -> No
     assert asyncio.run(main()) == [False, True, False, True, False]
 
 
+def test_a_body_that_was_read_to_its_end_has_nothing_more_for_who_asks_again() -> None:
+    """SDKs drain a finished response; one that waits for more holds every answer back until they give it up."""
+
+    async def main() -> list[list[bytes]]:
+        inner = Inner()
+        body = Body(inner, Witness(status=200))
+        for part in (b"whole", b""):
+            inner.parts.put_nowait(part)
+        async with asyncio.timeout(5):
+            found = [[part async for part in body] for _ in range(2)]
+        await body.aclose()
+        return found
+
+    assert asyncio.run(main()) == [[b"whole"], []]
+
+
 def test_a_body_that_nobody_read_is_closed_all_the_same() -> None:
     async def main() -> bool:
         inner = Inner()
