@@ -1,10 +1,11 @@
-"""What the product asks of processes: forking a child that runs one function, and dying with the parent."""
+"""What the product asks of processes: forking a child that runs one function, and dying with who started it."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
 import os
+import select
 import signal
 import sys
 import traceback
@@ -13,12 +14,37 @@ from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
 M_ARENA_MAX = -8
+_leader: int | None = None
 
 
 def die_with_parent(number: int = signal.SIGTERM) -> None:
     """Ask Linux to send signal `number` to this process when its parent ends, however it ends."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, number)
+
+
+def forks_die_with_parents() -> None:
+    """Let whatever is forked below this process end at once when the process that forked it ends, however it ends.
+
+    For a process whose descendants are forked by a library: when all who would end them are killed, none is left.
+    """
+    os.register_at_fork(after_in_child=lambda: die_with_parent(signal.SIGKILL))
+
+
+def lead() -> None:
+    """Let every process that is forked below this one ask whether this one has ended (`leaderless`)."""
+    global _leader  # noqa: PLW0603 - one leader per process tree, told before the first fork
+    with contextlib.suppress(OSError, AttributeError):  # a number could be somebody else's by then; only Linux has more
+        _leader = os.pidfd_open(os.getpid())
+
+
+def leaderless() -> bool:
+    """Return whether the process that leads this one has ended; False where that cannot be told."""
+    if _leader is None:
+        return False
+    poll = select.poll()
+    poll.register(_leader, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def share_one_heap() -> None:

@@ -12,6 +12,7 @@ from django.db import connections
 from chats.selectors.health import host_stopping
 from chats.services.turns_lease import host_beat, leases_renew
 from core import clock
+from core.processes import leaderless
 
 logger = logging.getLogger(__name__)
 EVERY = 1.0
@@ -20,7 +21,8 @@ EVERY = 1.0
 class Heartbeat(threading.Thread):
     """Renews the leases of what `worker` works on (`working()`) and tells `renewed(ids -> fences)` which are its own.
 
-    Looks once a second whether the host shuts down (`stopping()`), and notes that the drain lives.
+    Looks once a second whether the host shuts down or its supervisor is gone (`stopping()`), and notes that the drain
+    lives.
     """
 
     def __init__(
@@ -40,6 +42,8 @@ class Heartbeat(threading.Thread):
         due = wait = 0.0
         while not self._over.wait(wait):
             wait = EVERY
+            if leaderless():  # nobody would ever end this drain; also when the database is away
+                self._stopping()
             try:
                 now = clock.now()
                 host_beat(name=self._host, now=now, columns=["drain_at"])

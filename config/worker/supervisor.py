@@ -1,7 +1,9 @@
 """One command that keeps a clock and a cluster alive: forks both from one warmed process, watches, restarts, drains.
 
 The parent stays single-threaded and keeps no database connection over a fork. The cluster runs in a session of its
-own: a stuck one is killed whole, because the queue's lock dies with whoever held it (ADR 0004).
+own: a stuck one is killed whole, because the queue's lock dies with whoever held it (ADR 0004). When the parent itself
+is killed, its clock and cluster are told to end, its drains shut down as if asked to, and below a cluster that is gone
+too nothing stays.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from chats.selectors.health import CLOCK_HUNG_SECONDS, DRAIN_HUNG_SECONDS, drain
 from chats.services import hosts
 from config.worker.silence import Silence
 from core import clock
-from core.processes import ended, fork, place, send
+from core.processes import ended, fork, forks_die_with_parents, lead, place, send
 from schedules.clock import Clock
 
 logger = logging.getLogger(__name__)
@@ -84,6 +86,7 @@ class Supervisor:
     def run(self) -> None:
         """Start, watch, end."""
         settings.WORKER_HOST = self.host
+        lead()
         hosts.host_open(name=self.host, hostname=socket.gethostname(), place=place(), now=clock.now())
         connections.close_all()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -121,6 +124,8 @@ class Supervisor:
             silent = self._silent()
         except Exception:
             logger.warning("the database could not be asked how the children are", exc_info=True)
+            self.clock_silence.forget()  # nor could they give a sign: when it is back, they have all the time again
+            self.drain_silence.forget()
             return
         finally:
             connections.close_all()
@@ -191,6 +196,7 @@ class Supervisor:
 
 
 def _cluster(processes: int) -> None:
+    forks_die_with_parents()
     run_cluster(processes=processes)
 
 

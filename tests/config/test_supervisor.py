@@ -2,8 +2,10 @@
 
 import subprocess
 import time
+from types import SimpleNamespace
 
 import pytest
+from django.db import OperationalError
 
 from chats.models import WorkerHost
 from config.worker import supervisor as module
@@ -66,6 +68,26 @@ def test_work_that_waits_while_no_drain_lives_for_10_s_means_a_stuck_cluster(wat
 def test_a_drain_that_lives_is_not_stuck_however_long_something_waits_for_capacity(watch, alice, make_turn):
     make_turn(owner=alice, queued_at=NOW - DAY, not_before=NOW - DAY)
     assert [watch(5, drained=True) for _ in range(10)] == [[]] * 10
+
+
+def test_a_database_that_was_away_for_longer_makes_nobody_stuck(watch, monkeypatch, alice, make_turn):
+    """R31: nobody could give a sign meanwhile; killed as stuck, the drains would interrupt whatever they stream."""
+    watch(drained=True)
+    make_turn(owner=alice, queued_at=NOW, not_before=NOW)
+    killed = []
+    monkeypatch.setattr(watch.supervisor, "_restart", lambda child: killed.append(child.name))
+    monkeypatch.setattr(module, "connections", SimpleNamespace(close_all=lambda: None))
+
+    def away(**arguments):
+        raise OperationalError("the database is away")
+
+    with monkeypatch.context() as gone:
+        gone.setattr(module.hosts, "clock_sign", away)
+        for _ in range(30):
+            watch.at += 1
+            watch.supervisor._watch()
+    watch.supervisor._watch()
+    assert killed == []
 
 
 def test_no_drain_is_needed_while_nothing_waits(watch):

@@ -48,6 +48,19 @@ def test_it_tells_when_the_host_shuts_down(beating):
     assert told.wait(10)
 
 
+def test_a_drain_whose_supervisor_was_killed_shuts_down_also_while_the_database_is_away(beating, monkeypatch):
+    """R30: nobody would ever ask its host to stop, and it would lease for an hour."""
+
+    def away(**arguments):
+        raise OperationalError("the database is away")
+
+    monkeypatch.setattr(module, "host_beat", away)
+    monkeypatch.setattr(module, "leaderless", lambda: True)
+    told = threading.Event()
+    beating(stopping=told.set)
+    assert told.wait(10)
+
+
 def test_a_database_that_is_away_is_asked_once_a_beat_and_not_without_pause(beating, monkeypatch):
     asked = []
 

@@ -12,6 +12,8 @@ import random
 import secrets
 import sys
 import time
+from collections import Counter
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -19,10 +21,14 @@ from tests.faults.programme.chaos import Chaos
 from tests.faults.programme.checker import due, judge
 from tests.faults.programme.evidence import Evidence, read
 from tests.faults.programme.killer import flushes, kills
+from tests.faults.programme.owner import Owners, extras_seed
+from tests.faults.programme.surroundings import Surroundings
 from tests.faults.programme.world import World, seed, world
 from tests.support.processes import DeadlinePassed, wait_until
 
 WORKING = 0.6  # of the seconds; the rest is for what is left over
+LONG = timedelta(minutes=2)  # of things going wrong: there is time for the slow faults
+GONE_SECONDS = 15  # after the worker's end no process of it lives longer
 
 
 def main() -> int:
@@ -51,16 +57,23 @@ def _programme(here: World, options: argparse.Namespace) -> dict[str, Any]:
     from core import clock
 
     chance = random.Random(options.seed)
-    start = clock.now().replace(microsecond=0) + timedelta(seconds=4)
+    start = clock.host_now().replace(microsecond=0) + timedelta(seconds=4)
     window = timedelta(seconds=int(options.seconds * WORKING))
     seed(here, occurrences=options.occurrences, start=start, window=window, chance=chance)
-    chaos = Chaos(here, chance=chance, gap=options.gap)
-    chaos.run(lambda: clock.now() >= start + window)
+    extras = extras_seed(here, start=start, window=window, chance=chance)
+    around, owners = Surroundings(here), Owners(here, extras, chance=chance)
+    often = owners.faults() | {"fail provider": around.fail_provider}
+    chaos = Chaos(here, chance=chance, gap=options.gap, others=around.faults(long=window >= LONG), often=often)
+    chaos.run(lambda: clock.host_now() >= start + window)
+    here.provider.become(None)
     unfinished = _rest(here, options.seconds * (1 - WORKING))
     code = chaos.end()
-    left = len(here.server.leftovers())
-    seen = read(here.server.query, log=here.provider.log(), flushes=flushes(here.orders))
-    checks = judge(seen) | {"unfinished at the end": unfinished, "exit code": code}
+    left = _left_over(here)
+    seen = read(
+        here.query, log=here.provider.log(), flushes=flushes(here.orders), extras=extras, acts=owners.acts,
+        moves=around.moves,
+    )  # fmt: skip
+    checks = judge(seen) | {"unfinished at the end": unfinished, "exit code": code, "processes left over": left}
     hit = kills(here.orders)
     return {
         "programme": "faults",
@@ -69,10 +82,17 @@ def _programme(here: World, options: argparse.Namespace) -> dict[str, Any]:
         "seed": options.seed,
         **_figures(here, seen),
         "kills": hit,
-        "processes_left_over": left,
         "faults": dict(sorted(chaos.done.items())),
+        "full_disk_felt": around.full_felt,
         "checks": checks,
     }
+
+
+def _left_over(here: World) -> int:
+    """Return how many processes of any worker that ran here still live some seconds after the last one's end."""
+    with suppress(DeadlinePassed):
+        wait_until(lambda: not here.server.leftovers(), seconds=GONE_SECONDS, every=0.5)
+    return len(here.server.leftovers())
 
 
 def _rest(here: World, seconds: float) -> int:
@@ -85,12 +105,16 @@ def _rest(here: World, seconds: float) -> int:
 
 
 def _figures(here: World, seen: Evidence) -> dict[str, Any]:
+    extras = {extra.id for extra in seen.extras}
+    judged = [schedule for schedule in seen.schedules if schedule.id not in extras]
     return {
         "schedules": len(seen.schedules),
-        "occurrences": sum(len(due(schedule)) for schedule in seen.schedules),
+        "occurrences": sum(len(due(schedule)) for schedule in judged),
         "rows": len(seen.runs),
         "statuses": here.statuses(),
+        "acts": dict(sorted(Counter(act.name for act in seen.acts).items())),
         "calls": len(seen.calls),
+        "provider": dict(sorted(Counter(call.behaviour for call in seen.calls).items())),
         "characters_flushed": sum(characters for _, _, characters in seen.flushes),
     }
 

@@ -1,4 +1,4 @@
-"""What goes wrong: processes die at labelled points and anywhere, are ended and started again, and hints get lost."""
+"""What goes wrong, in which order: processes die at labelled points and anywhere, and all that `others` bring."""
 
 from __future__ import annotations
 
@@ -21,9 +21,15 @@ RUNNING = "SELECT id FROM chats_turn WHERE status = 'running' AND stop_requested
 
 
 class Chaos:
-    """One worker command and the faults it goes through, in an order that `chance` shuffles, `gap` seconds apart."""
+    """One worker command and the faults it goes through, in an order that `chance` shuffles, `gap` seconds apart.
 
-    def __init__(self, here: World, *, chance: random.Random, gap: float) -> None:
+    `others`: faults besides the processes' by name. `often`: what is done besides between any two faults.
+    """
+
+    def __init__(
+        self, here: World, *, chance: random.Random, gap: float, others: dict[str, Callable[[], None]],
+        often: dict[str, Callable[[], None]],
+    ) -> None:  # fmt: skip
         self.here, self.chance, self.gap = here, chance, gap
         self.done: Counter[str] = Counter()
         self.starts = 0
@@ -32,10 +38,13 @@ class Chaos:
             "kill cluster": lambda: self._kill(self._cluster()),
             "kill sentinel": lambda: self._kill(self._below(self._cluster())),
             "kill supervisor": self._kill_supervisor,
+            "kill supervisor, then cluster": self._kill_from_above,
             "kill everything": self._kill_everything,
             "terminate": self._terminate,
             "lose hints": self._lose_hints,
+            **others,
         }
+        self.often, self.deck = often, list[str]()
         self.worker = self.start()
 
     def start(self) -> Process:
@@ -43,7 +52,7 @@ class Chaos:
         server = self.here.server
         self.starts += 1
         self.worker = server.start("worker", "-m", "tests.faults.programme.killer", str(self.here.orders))
-        server.wait_until(lambda: server.query(TICKED)[0][0] >= self.starts, seconds=60, what="the clock ticks")
+        server.wait_until(lambda: self.here.query(TICKED)[0][0] >= self.starts, seconds=60, what="the clock ticks")
         return self.worker
 
     def run(self, over: Callable[[], bool]) -> None:
@@ -60,6 +69,7 @@ class Chaos:
                 if over():
                     break
                 self._one(name)
+                self._besides()
                 time.sleep(self.gap)
         for label in LABELS:
             (self.here.orders / label).unlink(missing_ok=True)
@@ -80,13 +90,22 @@ class Chaos:
                 self._stop_some()
             time.sleep(0.1)
 
+    def _besides(self) -> None:
+        if not self.deck:
+            self.deck = self.chance.sample(list(self.often), len(self.often))
+        if self.deck:
+            name = self.deck.pop()
+            self.often[name]()
+            self.done[name] += 1
+
     def _stop_some(self) -> None:
         """Ask for one running turn to be stopped, as its owner does."""
         from chats.services.turns_stop import turn_stop
         from core import clock
 
-        if running := self.here.server.query(RUNNING):
-            turn_stop(turn_id=self.chance.choice(running)[0], reason="stopped_by_owner", now=clock.now())
+        if running := self.here.query(RUNNING):
+            chosen = self.chance.choice(running)[0]
+            self.here.act(lambda: turn_stop(turn_id=chosen, reason="stopped_by_owner", now=clock.now()))
             self.done["stops asked for"] += 1
 
     def _children(self) -> list[psutil.Process]:
@@ -113,11 +132,19 @@ class Chaos:
                 process.kill()
 
     def _lose_hints(self) -> None:
-        self.here.server.query("DELETE FROM django_q_ormq")
+        self.here.query("DELETE FROM django_q_ormq")
 
     def _kill_supervisor(self) -> None:
         """Its children notice by themselves and end; the next worker may come before they have."""
         self.worker.kill()
+        self.worker.wait()
+        self.start()
+
+    def _kill_from_above(self) -> None:
+        """Nobody is left who would end the rest of the cluster: it must end by itself."""
+        cluster = self._cluster()
+        self.worker.kill()
+        self._kill(cluster)
         self.worker.wait()
         self.start()
 

@@ -11,9 +11,12 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from bench.provider_behaviours import answer_text
+from tests.faults.programme.checker_owner import judge_acts
 from tests.faults.programme.evidence import Evidence, MessageRow, RunRow, ScheduleRow
 
 MOST_CALLS = 2  # a lost worker that stored nothing is repeated once
+MOST_TRIES = 12  # ten, one more for a lost worker, and one that a torn connection ate
+HEARD = 4  # pieces of an answer; fewer may be lost on their way when a connection is torn
 MOST_PIECES = 1_000
 OPEN = ("queued", "running", "needs_approval")
 
@@ -29,9 +32,11 @@ def judge(seen: Evidence) -> dict[str, int]:
             "failure_streak wrong": 0,
         }
     )  # fmt: skip
-    for schedule in seen.schedules:
+    extras = {extra.id for extra in seen.extras}
+    for schedule in [schedule for schedule in seen.schedules if schedule.id not in extras]:
         found.update(_ledger(schedule, runs[schedule.id]))
         found.update(_counters(schedule, runs[schedule.id]))
+    found.update(judge_acts(seen))
     found.update(_answers(seen))
     found.update(_calls(seen))
     found["flushed characters missing"] = _missing(seen)
@@ -100,7 +105,7 @@ def _answers(seen: Evidence) -> dict[str, int]:
     asked = {message.turn_id: message.text for message in seen.messages if message.role == "user"}
     given = [message for message in seen.messages if message.role == "assistant"]
     by_turn = {message.turn_id: message for message in given}
-    called = set(seen.calls)
+    called = {call.prompt for call in seen.calls}
     succeeded = [run for run in seen.runs if run.status == "succeeded"]
     return {
         "prompts said twice": sum(count - 1 for count in Counter(asked.values()).values()),
@@ -130,14 +135,19 @@ def _calls(seen: Evidence) -> dict[str, int]:
     for message_id, fence, characters in seen.flushes:
         if characters:
             fences[message_id].add(fence)
-    after_text = unknown = beyond = 0
-    for prompt, count in Counter(seen.calls).items():
+    heard = Counter(call.prompt for call in seen.calls if call.pieces >= HEARD)
+    after_text = unknown = beyond = tries = 0
+    for prompt, count in Counter(call.prompt for call in seen.calls).items():
         turn = turn_of.get(prompt)
         unknown += turn is None
-        beyond += max(count - MOST_CALLS, 0)
+        beyond += max(heard[prompt] - MOST_CALLS, 0)
+        tries += max(count - MOST_TRIES, 0)
         if turn in message_of:
             after_text += len(fences[message_of[turn]]) > 1
-    return {"calls repeated after text": after_text, "calls beyond one repeat": beyond, "calls of no turn": unknown}
+    return {
+        "calls repeated after text": after_text, "calls beyond one repeat": beyond, "calls beyond all tries": tries,
+        "calls of no turn": unknown,
+    }  # fmt: skip
 
 
 def _missing(seen: Evidence) -> int:

@@ -4,7 +4,8 @@
 
 A file FOLDER/LABEL is an order: the first process that reaches LABEL takes it away, notes the label in FOLDER/kills and
 ends with SIGKILL. Whoever writes the orders decides where and how often. What was flushed is noted after its commit, as
-(message, fence, characters), so that a checker knows what a reader may have seen.
+(message, fence, characters), so that a checker knows what a reader may have seen. A file FOLDER/clock holds by how many
+seconds the time is wrong that ticks read.
 """
 
 from __future__ import annotations
@@ -15,10 +16,14 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 LABELS = ("firing", "fired", "leased", "started", "dispatched", "flushed", "stopping", "settling", "settled")
+CLOCK = "clock"
+FLUSHES = "flushed rows"
 
 
 class Killer:
@@ -26,18 +31,40 @@ class Killer:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.number = count()
 
     def passed(self, label: str, about: Sequence[Any]) -> None:
         """Note what was flushed; end this process when `label` is ordered."""
         if label == "flushed":
             rows = [[message_id, fence, len(text)] for message_id, fence, text in about]
-            _append(self.folder / "flushes", json.dumps(rows))
+            _append(self.folder / FLUSHES / f"{os.getpid()}-{next(self.number)}", json.dumps(rows))
         try:
             (self.folder / label).unlink()  # of two processes that arrive together one dies
         except FileNotFoundError:
             return
         _append(self.folder / "kills", label)
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+class WrongClock:
+    """Stands for `core.clock` where ticks read it: as wrong as the file says at that instant."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / CLOCK
+
+    def now(self) -> datetime:
+        from core import clock
+
+        try:
+            seconds = int(self.file.read_text())
+        except FileNotFoundError:
+            seconds = 0
+        return clock.now() + timedelta(seconds=seconds)
+
+    def __getattr__(self, name: str) -> Any:
+        from core import clock
+
+        return getattr(clock, name)
 
 
 def order(folder: Path, label: str) -> None:
@@ -58,7 +85,8 @@ def kills(folder: Path) -> dict[str, int]:
 
 def flushes(folder: Path) -> list[tuple[int, int, int]]:
     """Return (message, fence, characters) of every flush that was committed."""
-    return [(row[0], row[1], row[2]) for line in _lines(folder / "flushes") for row in json.loads(line)]
+    notes = sorted((folder / FLUSHES).iterdir())
+    return [(row[0], row[1], row[2]) for note in notes for line in _lines(note) for row in json.loads(line)]
 
 
 def _lines(file: Path) -> list[str]:
@@ -66,7 +94,10 @@ def _lines(file: Path) -> list[str]:
 
 
 def _append(file: Path, line: str) -> None:
-    """Write one line with one call: processes share the file, and one that dies leaves no half of it."""
+    """Write one line with one call: processes share the file, and one that dies leaves no half of it.
+
+    Files stay small: on a disk that is full beyond their size, what was done must still be noted.
+    """
     handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.write(handle, f"{line}\n".encode())
     os.close(handle)
@@ -81,8 +112,10 @@ def main() -> None:
     from django.core.management import call_command
 
     from core import points
+    from schedules import clock as ticking
 
     points.watch(Killer(Path(folder)).passed)
+    ticking.clock = WrongClock(Path(folder))  # type: ignore[assignment] # it stands for the module
     call_command("worker", *options)
 
 

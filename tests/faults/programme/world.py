@@ -5,20 +5,39 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import sqlite3
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import psycopg
 
 from tests.fakes.provider import FakeProvider, fake_provider
+from tests.faults.programme.killer import FLUSHES
 from tests.support.processes import Deployment, deployment
 
+_T = TypeVar("_T")
 OWNERS = 20
 BACKLOG_MINUTES = 4  # of schedules that run all they missed
+PATIENCE = 60.0  # seconds for which a database may be away
 LONG_AGO_MINUTES = 40  # of schedules that miss what is older than their grace
 PIECES, INTERVAL = 30, 0.05  # of an answer: 1.5 s, so that text is flushed while it grows
+RETRY_SECONDS = 10  # for which a provider that always fails is tried again
+HUNG_SECONDS = 8  # until a provider that hangs is given up
+HANGING = ("[[slow-3600]]", "[[stall-4]]", "[[error-stall-3]]")
+TRANSIENT = (
+    "[[garbage]]", "[[html]]", "[[notchunks]]", "[[nothttp]]", "[[disconnect]]", "[[status-500]]",
+    "[[status-429-after-2]]",
+)  # fmt: skip
+OTHERS = (
+    "[[status-400]]", "[[cut-5]]", "[[cut-clean-4]]", "[[error-in-stream-3]]", "[[empty]]", "[[length-6]]",
+    "[[status-429-after-90000]]",
+)  # fmt: skip
+BEHAVIOURS = {2 * n + 1: name for n, name in enumerate((*HANGING, *TRANSIENT, *OTHERS))}  # of every 40 prompts
 NOT_OVER = (
     "SELECT (SELECT count(*) FROM schedules_schedule WHERE next_run_at IS NOT NULL)"
     " + (SELECT count(*) FROM schedules_run WHERE settled_at IS NULL)"
@@ -33,13 +52,31 @@ class World:
     provider: FakeProvider
     orders: Path
 
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        """Return the rows of one statement, also when the database is away for a while."""
+        return self.act(lambda: self.server.query(sql))
+
+    def act(self, work: Callable[[], _T]) -> _T:
+        """Do `work`, again while the database is away: it is made to go away on purpose, for less than a minute."""
+        from django.db import InterfaceError, OperationalError, connections
+
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return work()
+            except (OperationalError, InterfaceError, psycopg.OperationalError, sqlite3.OperationalError):
+                connections.close_all()
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.2)
+
     def unfinished(self) -> int:
         """Return how many schedules are armed and how many runs are open, together."""
-        return int(self.server.query(NOT_OVER)[0][0])
+        return int(self.query(NOT_OVER)[0][0])
 
     def statuses(self) -> dict[str, int]:
         """Return for each status how many rows of the ledger have it."""
-        return dict(self.server.query("SELECT status, count(*) FROM schedules_run GROUP BY status ORDER BY status"))
+        return dict(self.query("SELECT status, count(*) FROM schedules_run GROUP BY status ORDER BY status"))
 
 
 @contextlib.contextmanager
@@ -53,7 +90,7 @@ def world(database: str) -> Iterator[World]:
         ) as server,
     ):
         orders = Path(folder) / "orders"
-        orders.mkdir()
+        (orders / FLUSHES).mkdir(parents=True)
         os.environ.update(server.environment(DJANGO_SETTINGS_MODULE="config.settings"))
         import django
         from django.db import connections
@@ -89,8 +126,10 @@ def seed(here: World, *, occurrences: int, start: datetime, window: timedelta, c
 
 def _once(n: int, start: datetime, window: timedelta, chance: random.Random) -> dict[str, Any]:
     at = start + timedelta(seconds=chance.randrange(1, int(window.total_seconds())))
+    behaviour = BEHAVIOURS.get(n % 40, "once")
     return {
-        "behaviour": {3: "[[status-400]]", 7: "[[cut-5]]"}.get(n % 20, "once"),
+        "behaviour": behaviour, "retry_window_seconds": RETRY_SECONDS if behaviour in TRANSIENT else 3_600,
+        "deadline_seconds": HUNG_SECONDS if behaviour in HANGING else None,
         "cadence": {"kind": "once", "at": _text(at)},
         "created_at": start, "planned_through": start, "next_run_at": at, "next_occurrence_at": at,
         "overlap_policy": "allow",
