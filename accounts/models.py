@@ -150,6 +150,7 @@ class GlobalStop(models.Model):
     on = models.BooleanField(default=False)
     reason = models.CharField(max_length=300, blank=True)
     changed_at = models.DateTimeField(null=True, blank=True)
+    began_at = models.DateTimeField(null=True, blank=True, editable=False, help_text="Of the last time it was on.")
     changed_by = models.ForeignKey(User, null=True, blank=True, on_delete=models.SET_NULL)
 
     class Meta:

@@ -153,6 +153,7 @@ CATALOGUE: dict[str, Entry] = _table(
     _outcome("quota", "Today’s {most} runs are used up."),
     _outcome("approvals_pending", "5 approvals already wait."),
     _outcome("misfire", "The server noticed it too late. Rule: skip, and say so."),
+    _outcome("runs_used_up", "It was due when the schedule's last run had been opened."),
     _outcome("passed_over", "A newer occurrence was due at the same look and ran instead."),
     _outcome("paused", "You paused the schedule before it started."),
     _outcome("blocked", "The schedule was blocked before it started."),

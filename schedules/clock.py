@@ -38,6 +38,7 @@ class Clock:
         self._stale_zones = True  # until a look finds none: the data changes with the installation only
         self._reconciled = 0.0
         self._marks_ahead = False
+        self._begins = True  # time that was wrong may have been put right while nobody ticked
 
     def run(self) -> None:
         """Tick on each whole second until `over` is set."""
@@ -75,7 +76,8 @@ class Clock:
 
     def _put_back(self, now: datetime, *, jumped: bool) -> None:
         """After a jump: what stands in the future is put back to now, a batch a tick (C15)."""
-        if jumped:
+        if jumped or self._begins:
+            self._begins = False
             turns_put_back(now=now)
             self._marks_ahead = True
         if self._marks_ahead:

@@ -159,6 +159,7 @@ class Run(models.Model):
     idempotency_key = models.CharField(max_length=180)
     inputs = models.JSONField(default=dict, help_text="What a fire gave, in the prompt as {{inputs.name}}.")
     fired_with = models.CharField(max_length=40, blank=True, help_text="The token that fired it.")
+    request_digest = models.CharField(max_length=64, blank=True, default="", db_default="", editable=False)
     again_of = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="+")
     notified = models.CharField(max_length=8, default="none")
 

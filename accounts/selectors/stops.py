@@ -19,9 +19,18 @@ class Stop:
     by: str
 
 
-def stop_lifted_at() -> datetime | None:
-    """Return when the switch was last put back to off, or None: a wait ended then, and lateness is asked again (R38)."""
-    return GlobalStop.objects.filter(on=False).values_list("changed_at", flat=True).first()
+@dataclass(frozen=True)
+class Wait:
+    """The last stop that has ended; `began` is None when that is not known."""
+
+    began: datetime | None
+    lifted: datetime
+
+
+def last_wait() -> Wait | None:
+    """Return the last time that the switch was on, or None: lateness is asked again when it was put back (R38)."""
+    row = GlobalStop.objects.filter(on=False, changed_at__isnull=False).first()
+    return Wait(row.began_at, row.changed_at) if row and row.changed_at else None
 
 
 def global_stop() -> Stop | None:

@@ -22,5 +22,6 @@ def global_stop_set(*, on: bool, reason: str = "", actor: User | None = None, no
     row, _ = GlobalStop.objects.get_or_create(pk=1)
     since = row.changed_at if row.on == on else now  # putting off what is off ends no wait (R38)
     row.on, row.reason, row.changed_at, row.changed_by = on, reason if on else "", since, actor
-    row.save(update_fields=["on", "reason", "changed_at", "changed_by"])
+    row.began_at = since if on else row.began_at
+    row.save(update_fields=["on", "reason", "changed_at", "began_at", "changed_by"])
     return row

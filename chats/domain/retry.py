@@ -46,6 +46,14 @@ def may_repeat(failed: Failed) -> bool:
     return failed.certainty == "definite" or not failed.side_effects
 
 
+def sent_away(failed: Failed, tries: Tries, *, now: datetime) -> bool:
+    """Return whether the provider's `Retry-After` ends outside the window: that settles `rate_limited` at once."""
+    if failed.retry_after is None or not may_repeat(failed) or tries.window_seconds == 0:
+        return False
+    left = tries.first_dispatched_at + timedelta(seconds=tries.window_seconds) - now
+    return failed.retry_after > min(LONGEST_RETRY_AFTER, left.total_seconds())
+
+
 def next_try(failed: Failed, tries: Tries, *, now: datetime, chance: float) -> datetime | None:
     """Return the instant of the next attempt, or None when the turn settles with this failure.
 
@@ -53,11 +61,9 @@ def next_try(failed: Failed, tries: Tries, *, now: datetime, chance: float) -> d
     """
     if not may_repeat(failed) or tries.attempts >= MOST_ATTEMPTS:
         return None
-    wait = wait_seconds(tries.attempts, chance)
-    if failed.retry_after is not None:
-        if failed.retry_after > LONGEST_RETRY_AFTER:
-            return None
-        wait = max(wait, failed.retry_after)
+    if sent_away(failed, tries, now=now):
+        return None
+    wait = max(wait_seconds(tries.attempts, chance), failed.retry_after or 0.0)
     at = now + timedelta(seconds=wait)
     if at > tries.first_dispatched_at + timedelta(seconds=tries.window_seconds):
         return None

@@ -23,7 +23,7 @@ from chats.engine.database import AWAY, Database, again_if_away
 from chats.engine.settling import Settling
 from chats.models import Turn
 from chats.queue import hint_drain
-from chats.selectors.health import successor_leases
+from chats.selectors.health import host_stopping, successor_leases
 from chats.services.turns_claim import turns_claim, turns_waiting
 from chats.services.turns_lease import stops_requested, text_flush
 from chats.services.turns_start import Work, turns_dispatch, turns_start
@@ -130,7 +130,7 @@ class Drain:
 
     def _lease_and_start(self) -> list[Work]:
         now = clock.now()
-        if not turns_waiting(now=now):
+        if not turns_waiting(now=now) or host_stopping(self.host):  # R30: also before the heartbeat has told it
             return []
         leased = turns_claim(worker=self.worker, most=CLAIM, now=now)
         reached("leased", leased)

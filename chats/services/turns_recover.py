@@ -15,7 +15,7 @@ from agents.services.tombstones import agents_mend
 from chats.domain.states import ACTIVE_TURN, TurnStatus
 from chats.models import Message, Turn, TurnAttempt, WorkerHost
 from chats.services.turns_order import conversations_hold
-from chats.services.turns_settle import Ended, turns_settle
+from chats.services.turns_settle import Ended, seconds_leased, turns_settle
 from core.db import locked
 
 logger = logging.getLogger(__name__)
@@ -93,7 +93,8 @@ def leases_of_dead(*, host: str, alive: Callable[[int], bool], now: datetime) ->
     dead = [worker for worker in workers if not alive(_pid(worker))]
     for worker in dead:
         logger.warning("worker %s is gone; its turns are healed now", worker)
-        running.filter(leased_by=worker).update(lease_expires_at=now - timedelta.resolution)
+        held = running.filter(leased_by=worker, lease_expires_at__gte=now)  # one that ran out is not made longer
+        held.update(lease_expires_at=now - timedelta.resolution)
     return len(dead)
 
 
@@ -115,7 +116,7 @@ def _evidence(turn: Turn, now: datetime) -> Ended:
     called = attempt is not None and attempt.dispatched_at is not None
     if turn.stop_requested_at:
         return Ended(turn.pk, turn.fence, "stopped", text, code=turn.stop_reason, healing=True)
-    spent = turn.leased_seconds + ((now - turn.leased_at).total_seconds() if turn.leased_at else 0)
+    spent = turn.leased_seconds + seconds_leased(turn, now=now)
     if called and spent >= turn.deadline_seconds:
         minutes = {"minutes": round(turn.deadline_seconds / 60)}
         return Ended(turn.pk, turn.fence, "timed_out", text, code="deadline", params=minutes, healing=True)

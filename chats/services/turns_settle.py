@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import F
 
 from chats import lifecycle
-from chats.domain.retry import Failed, Tries, next_try
+from chats.domain.retry import Failed, Tries, next_try, sent_away
 from chats.domain.states import TurnStatus
 from chats.models import Conversation, Message, Turn, TurnAttempt
 from chats.services.turns_order import conversations_hold
@@ -121,18 +121,16 @@ def _retry(turn: Turn, end: Ended, now: datetime) -> bool:
     if end.how not in ("failed", "lost") or turn.stop_requested_at is not None:
         return False
     uncalled = end.how == "lost" and end.certainty == "definite"  # a lease that called nobody costs nothing
-    spent = turn.leased_seconds + (0.0 if uncalled else _seconds_leased(turn, now))
+    spent = turn.leased_seconds + (0.0 if uncalled else seconds_leased(turn, now=now))
     at = _next_try(turn, end, now) if spent < turn.deadline_seconds else None  # R27: of all attempts together
     if at is None:
         return False
+    # What called nobody has no error of its own: a retry is one still, and ends with the error of its last attempt.
+    error = {} if uncalled else {"error_code": end.code, "error_text": clean(end.detail)}
+    # A worker that wakes after this finds no draft of its fence (R4).
+    Message.objects.filter(turn=turn.pk, role="assistant", fence=end.fence).update(fence=end.fence + 1)
     return lifecycle.release(
-        lifecycle.Fenced(turn.pk, end.fence),
-        now=now,
-        not_before=at,
-        leased_seconds=spent,
-        error_code=end.code,
-        error_text=clean(end.detail),
-        **_usage(turn, end),
+        lifecycle.Fenced(turn.pk, end.fence), now=now, not_before=at, leased_seconds=spent, **error, **_usage(turn, end)
     )
 
 
@@ -140,17 +138,24 @@ def _next_try(turn: Turn, end: Ended, now: datetime) -> datetime | None:
     if end.how == "lost":
         return _after_loss(turn, end, now)
     room = origin_of(turn.origin)
-    failed = Failed(
+    until = room.retry_until(turn, now=now) if room else None
+    return next_try(_failed(turn, end), _tries(turn, now, until), now=now, chance=end.chance)
+
+
+def _failed(turn: Turn, end: Ended) -> Failed:
+    return Failed(
         code=end.code, certainty=end.certainty, retryable=end.retryable, has_text=bool(end.text),
         side_effects=turn.side_effects, retry_after=end.retry_after,
     )  # fmt: skip
-    tries = Tries(
+
+
+def _tries(turn: Turn, now: datetime, until: datetime | None = None) -> Tries:
+    return Tries(
         attempts=turn.attempts_made,
         first_dispatched_at=turn.first_dispatched_at or now,
         window_seconds=turn.retry_window_seconds,
-        until=room.retry_until(turn, now=now) if room else None,
+        until=until,
     )
-    return next_try(failed, tries, now=now, chance=end.chance)
 
 
 def _after_loss(turn: Turn, end: Ended, now: datetime) -> datetime | None:
@@ -166,7 +171,7 @@ def _settle(mine: Sequence[tuple[Turn, Ended]], now: datetime) -> None:
         return
     moves, unauthorized = [], []
     for turn, end in mine:
-        status, code = _terminal_of(turn, end)
+        status, code = _terminal_of(turn, end, now)
         if code == "provider_auth":
             unauthorized.append(turn)
         columns = {
@@ -174,7 +179,7 @@ def _settle(mine: Sequence[tuple[Turn, Ended]], now: datetime) -> None:
             "error_text": clean(end.detail),
             "error_params": end.params,
             "output_cut": end.cut,
-            "leased_seconds": turn.leased_seconds + _seconds_leased(turn, now),
+            "leased_seconds": turn.leased_seconds + seconds_leased(turn, now=now),
             **_usage(turn, end),
         }
         moves.append((lifecycle.Fenced(turn.pk, end.fence), status, columns))
@@ -187,9 +192,9 @@ def _settle(mine: Sequence[tuple[Turn, Ended]], now: datetime) -> None:
     tell_key_refused(unauthorized, now=now)
 
 
-def _terminal_of(turn: Turn, end: Ended) -> tuple[str, str]:
-    if turn.stop_requested_at is not None and end.how in ("failed", "lost"):
-        return TurnStatus.STOPPED, turn.stop_reason  # never "failed" to somebody who pressed Stop
+def _terminal_of(turn: Turn, end: Ended, now: datetime) -> tuple[str, str]:
+    if turn.stop_requested_at is not None and end.how in ("failed", "lost", "stopped"):
+        return stopped_as(turn), turn.stop_reason  # never "failed" to somebody who pressed Stop
     if end.how == "answered":
         return TurnStatus.COMPLETED, "" if end.text.strip() else "empty_answer"
     if end.how == "stopped":
@@ -198,7 +203,15 @@ def _terminal_of(turn: Turn, end: Ended) -> tuple[str, str]:
         return TurnStatus.FAILED, "deadline"
     if end.how == "lost":
         return TurnStatus.FAILED, "worker_lost"
+    if sent_away(_failed(turn, end), _tries(turn, now), now=now):
+        return TurnStatus.FAILED, "rate_limited"
     return TurnStatus.FAILED, end.code or "internal"
+
+
+def stopped_as(turn: Turn) -> TurnStatus:
+    """A person's stop is a stop; a pause, a delete or a newer run cancels what was leased and had not started."""
+    by_person = turn.stop_reason.startswith("stopped_by") or turn.started_at is not None
+    return TurnStatus.STOPPED if by_person else TurnStatus.CANCELLED
 
 
 def _finish_messages(mine: Sequence[tuple[Turn, Ended]]) -> None:
@@ -226,8 +239,11 @@ def _finish_messages(mine: Sequence[tuple[Turn, Ended]]) -> None:
     )
 
 
-def _seconds_leased(turn: Turn, now: datetime) -> float:
-    return max((now - turn.leased_at).total_seconds(), 0.0) if turn.leased_at else 0.0
+def seconds_leased(turn: Turn, *, now: datetime) -> float:
+    """Return for how long the turn has been leased; a lease that nobody renewed ended by itself (R27)."""
+    if turn.leased_at is None:
+        return 0.0
+    return max((min(now, turn.lease_expires_at or now) - turn.leased_at).total_seconds(), 0.0)
 
 
 def _usage(turn: Turn, end: Ended) -> dict[str, Any]:

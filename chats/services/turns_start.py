@@ -15,13 +15,14 @@ from django.db import transaction
 from django.db.models import F, Max
 from django.db.models.functions import Coalesce
 
+from accounts.models import User
 from agents.runtime.types import Said
 from chats import lifecycle
 from chats.domain.states import TurnStatus
 from chats.models import Conversation, Message, Turn, TurnAttempt
 from chats.services.turns_order import conversations_hold
 from chats.services.turns_rate import Metered, turns_meter
-from chats.services.turns_settle import settled
+from chats.services.turns_settle import settled, stopped_as
 from chats.services.turns_stop import close_draft
 from core.db import locked, update_many
 from core.registry import StartPlan, StartRefused, StartWait, origin_of
@@ -73,6 +74,8 @@ def turns_dispatch(*, works: Sequence[Work], now: datetime) -> list[Work]:
 
 def _still_held(turns: Sequence[Turn]) -> list[Turn]:
     fences = {turn.pk: turn.fence for turn in turns}
+    # Owners first, as everybody locks: two drains cannot both start the last run that a quota leaves.
+    list(locked(User.objects.filter(pk__in={turn.owner_id for turn in turns}).order_by("pk")).only("pk"))
     conversations_hold(turn_ids=fences)
     rows = locked(
         Turn.objects.filter(pk__in=fences, status=TurnStatus.RUNNING)
@@ -86,7 +89,7 @@ def _ask_origins(held: list[Turn], now: datetime) -> dict[int, StartPlan | Start
     answers: dict[int, StartPlan | StartRefused | StartWait] = {}
     for turn in held:
         if turn.stop_requested_at is not None:
-            answers[turn.pk] = StartRefused(_stopped_before_start(turn), turn.stop_reason, {})
+            answers[turn.pk] = StartRefused(stopped_as(turn), turn.stop_reason, {})
         elif turn.leased_seconds >= turn.deadline_seconds:  # R27: nothing is left for another call
             answers[turn.pk] = StartRefused(
                 TurnStatus.FAILED, "deadline", {"minutes": round(turn.deadline_seconds / 60)}
@@ -113,12 +116,6 @@ def _ask_providers(held: list[Turn], answers: dict, now: datetime) -> dict[int, 
     said = turns_meter(turns=[turn for turn in held if turn.pk in planned], prompts=planned, now=now)
     answers |= {pk: answer for pk, answer in said.items() if isinstance(answer, StartWait)}
     return {pk: answer for pk, answer in said.items() if isinstance(answer, Metered)}
-
-
-def _stopped_before_start(turn: Turn) -> str:
-    """A person's stop is a stop; a pause, a delete or a newer run cancels what was leased and had not started."""
-    by_person = turn.stop_reason.startswith("stopped_by") or turn.started_at is not None
-    return TurnStatus.STOPPED if by_person else TurnStatus.CANCELLED
 
 
 def _turn_away(held: list[Turn], answers: dict, now: datetime) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -10,6 +11,7 @@ from rest_framework.response import Response
 
 from accounts.api.creating import REPLAYED
 from accounts.models import ApiToken, User
+from accounts.services.idempotency import digest
 from core.api import Api, ApiRequest, edge_now, found, idempotency_key, nothing_sent, problems
 from core.errors import Refusal
 from core.paging import query_of
@@ -17,7 +19,8 @@ from core.serializers import validated
 from projects.selectors import policy_of
 from schedules.api import schema
 from schedules.api.requests import body_of, if_match_of
-from schedules.models import Schedule
+from schedules.domain.states import RunKind
+from schedules.models import Run, Schedule
 from schedules.outputs import run_out, schedule_out
 from schedules.selectors.lists import (
     STATES,
@@ -38,7 +41,7 @@ from schedules.services.editing import (
     schedule_skip_next,
 )
 from schedules.services.preview import schedule_preview
-from schedules.services.runs import FiredBy, run_now
+from schedules.services.runs import FiredBy, run_known, run_now
 
 READ, WRITE = "schedules:read", "schedules:write"
 
@@ -160,9 +163,11 @@ class ScheduleActs(Api):
     def run(self, request: ApiRequest, id: str) -> Response:
         """Run it now, whatever its times; the same `Idempotency-Key` answers with the run made first."""
         nothing_sent(request)
-        schedule = found(schedule_find(request.user, id))
-        run = run_now(schedule=schedule, actor=request.user, now=edge_now(), key=idempotency_key(request))
-        return Response(run_out(found(run_find(request.user, run.public_id))), status=202)
+        key, now = idempotency_key(request), edge_now()
+        run_known(owner=request.user, schedule_id=id, kind=RunKind.MANUAL, key=key)
+        run = run_now(schedule=found(schedule_find(request.user, id)), actor=request.user, now=now, key=key)
+        shown = run_out(found(run_find(request.user, run.public_id)))
+        return Response(shown, status=202, headers=_replayed(run, now))
 
     @extend_schema(
         operation_id="schedules_fire",
@@ -172,11 +177,18 @@ class ScheduleActs(Api):
     )
     def fire(self, request: ApiRequest, id: str) -> Response:
         """Start it from outside with a token that can do nothing else; `inputs` stand in the prompt as `{{inputs.name}}`."""
+        key, now, sent = idempotency_key(request), edge_now(), digest(request.data)
+        run_known(owner=request.user, schedule_id=id, kind=RunKind.API, key=key, digest=sent)
         schedule = found(schedule_find(request.user, id))
         inputs = validated(FireBody, request.data).get("inputs", {})
-        by = FiredBy(request.auth.public_id if isinstance(request.auth, ApiToken) else "", inputs)
-        run = run_now(schedule=schedule, actor=request.user, now=edge_now(), key=idempotency_key(request), fired=by)
-        return Response({"id": run.public_id, "status": run.status}, status=202)
+        by = FiredBy(request.auth.public_id if isinstance(request.auth, ApiToken) else "", inputs, sent)
+        run = run_now(schedule=schedule, actor=request.user, now=now, key=key, fired=by)
+        return Response({"id": run.public_id, "status": run.status}, status=202, headers=_replayed(run, now))
+
+
+def _replayed(run: Run, now: datetime) -> dict[str, str]:
+    """Return the header of a repeated request: its run was opened by an earlier one."""
+    return REPLAYED if run.opened_at < now else {}
 
 
 def answer(schedule: Schedule, status: int = 200, headers: dict[str, str] | None = None) -> Response:

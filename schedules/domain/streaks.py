@@ -42,13 +42,15 @@ def count(counters: Counters, run: Settled) -> Counters:
         succeeded=counters.succeeded + (run.status == RunStatus.SUCCEEDED),
         reached=max(counters.reached - (run.kind == RunKind.SCHEDULED and not run.reached), 0),
     )
-    if not run.current:
+    outdated = counters.through is not None and run.scheduled_for < counters.through
+    if not run.current or outdated:
         return after
     if run.reached:
         after = replace(after, balance_skip_streak=0)
     elif run.reason == "balance":
-        after = replace(after, balance_skip_streak=counters.balance_skip_streak + 1)
-    if run.status not in _DECIDING or (counters.through is not None and run.scheduled_for < counters.through):
+        streak = counters.balance_skip_streak + 1
+        after = replace(after, balance_skip_streak=streak, through=run.scheduled_for)
+    if run.status not in _DECIDING:
         return after
     streak = counters.failure_streak
     if run.status in (RunStatus.SUCCEEDED, RunStatus.EMPTY):

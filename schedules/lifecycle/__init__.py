@@ -19,6 +19,7 @@ from schedules.lifecycle.schedule import (
     mark_deleting,
     pause,
     reopen,
+    show_before,
     show_last,
     unblock,
     write_counters,
@@ -26,6 +27,6 @@ from schedules.lifecycle.schedule import (
 
 __all__ = [
     "block", "cancel_unstarted", "complete", "enable", "erase", "from_states", "insert", "mark_deleting", "opened", "pause",
-    "refresh_unstarted", "reopen", "requeue", "settle_many", "show_last", "start", "unblock", "withdraw",
+    "refresh_unstarted", "reopen", "requeue", "settle_many", "show_before", "show_last", "start", "unblock", "withdraw",
     "write_counters",
 ]  # fmt: skip

@@ -100,7 +100,7 @@ def refresh_unstarted(schedule: Schedule, *, now: datetime) -> int:
     """Give queued runs that never started the schedule's new text, agent, project, deadline and revision (Edit)."""
     waiting = Run.objects.filter(
         schedule=schedule, status=RunStatus.QUEUED, settled_at__isnull=True, started_at__isnull=True
-    )
+    ).filter(again_of__isnull=True)  # a run that repeats another keeps that one's snapshot
     turns = list(waiting.values_list("turn_id", flat=True))
     policy = policies_for([schedule.owner_id])[schedule.owner_id]
     changed = waiting.update(

@@ -12,6 +12,7 @@ from typing import Any
 from django.db.models import OuterRef, Q, Subquery
 
 from core.db import update_many
+from schedules.domain.states import RunStatus
 from schedules.domain.streaks import Counters
 from schedules.lifecycle.runs import end_retries
 from schedules.models import Run, Schedule
@@ -105,3 +106,10 @@ def show_last(runs: Iterable[Run]) -> None:
     candidates = Run.objects.filter(Q(pk__in=shown) | Q(pk=OuterRef("last_run")), schedule=OuterRef("pk"))
     newest = candidates.order_by("-scheduled_for", "-pk").values("pk")[:1]
     Schedule.objects.filter(pk__in=set(shown.values())).update(last_run=Subquery(newest))
+
+
+def show_before(runs: Iterable[Run]) -> None:
+    """Show what was shown before runs that wait again: a card shows the newest occurrence that is not queued."""
+    ran = Run.objects.filter(schedule=OuterRef("pk")).exclude(status=RunStatus.QUEUED)
+    newest = ran.order_by("-scheduled_for", "-pk").values("pk")[:1]
+    Schedule.objects.filter(last_run__in=[run.pk for run in runs]).update(last_run=Subquery(newest))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
+
+from django.db.models import Q
 
 from accounts.domain.limits import Limits
 from accounts.models import User
+from chats.domain.states import TurnStatus
+from chats.models import Turn
 from core import walltime
-from schedules.models import Run
-
-_LATEST = timedelta(days=8)  # a misfire grace is seven days at most: older occurrences did not start today
 
 
 def used_today(*, limits: Mapping[int, Limits], now: datetime) -> dict[int, int]:
@@ -19,7 +20,7 @@ def used_today(*, limits: Mapping[int, Limits], now: datetime) -> dict[int, int]
     if not bound:
         return {}
     zones = dict(User.objects.filter(pk__in=bound).values_list("pk", "zone"))
-    return {owner: _started(owner, _midnight(now, zones.get(owner, "UTC")), now) for owner in bound}
+    return {owner: _started(owner, _midnight(now, zones.get(owner, "UTC"))) for owner in bound}
 
 
 def _midnight(now: datetime, zone: str) -> datetime:
@@ -31,6 +32,8 @@ def _midnight(now: datetime, zone: str) -> datetime:
     return walltime.place(day, tz)[0].astimezone(UTC)
 
 
-def _started(owner: int, midnight: datetime, now: datetime) -> int:
-    rows = Run.objects.filter(owner=owner, scheduled_for__gte=now - _LATEST, started_at__gte=midnight)
-    return rows.count()
+def _started(owner: int, midnight: datetime) -> int:
+    """Turns, which deleting a schedule does not touch: those that called a model today, and those about to."""
+    today = Turn.objects.filter(owner=owner, lane="scheduled", origin="schedule", leased_at__gte=midnight)
+    about_to = Q(status=TurnStatus.RUNNING, started_at__gte=midnight)
+    return today.filter(Q(first_dispatched_at__gte=midnight) | about_to).count()

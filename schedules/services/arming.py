@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from schedules import lifecycle
-from schedules.domain.cadence import stored_cadence
+from schedules.domain.cadence import CadenceError, stored_cadence
 from schedules.domain.misfire import LATE_AFTER_SECONDS, Planned, plan_backlog
-from schedules.domain.occurrences import occurrences
+from schedules.domain.occurrences import Occurrence, occurrences
 from schedules.domain.states import RunKind, RunStatus
 from schedules.models import Run, Schedule
-from schedules.services.rows import left_out, never_run_row, next_columns, skipped, spread_seconds
+from schedules.services.rows import due_instant, left_out, never_run_row, next_columns, skipped, spread_seconds
 
 MOST_CLOSED = 12_000  # a week's grace of a rule of every minute
 _TICK = timedelta.resolution
@@ -34,6 +35,13 @@ def schedule_arm(schedule: Schedule, *, now: datetime) -> None:
     write_columns(schedule, columns)
 
 
+def schedule_end_if_over(schedule: Schedule, *, now: datetime) -> None:
+    """Complete a schedule whose last occurrence has just got its row, whatever the row says; the caller holds it."""
+    with suppress(CadenceError):
+        if next_columns(schedule, after=now)["next_run_at"] is None:
+            lifecycle.complete(schedule, now=now)
+
+
 def write_columns(schedule: Schedule, columns: dict) -> None:
     """Store the arming columns and mirror them on the instance."""
     Schedule.objects.filter(pk=schedule.pk).update(**columns)
@@ -45,14 +53,16 @@ def schedule_close_due(schedule: Schedule, *, now: datetime, reason: str = "edit
     """Give what was due and unopened its row before a pause, an end or an edit of the rule (C12); return how many.
 
     Within the grace the row is `cancelled` with `reason`, beyond it `missed`; what the owner left out is `skipped`. The
-    mark moves to `now`. A rule that cannot be read any more has nothing to close. The caller holds the row in a
-    transaction.
+    mark moves to `now`. The caller holds the row in a transaction.
     """
     if schedule.next_run_at is None or not _may_be_due(schedule, now):
         return 0
-    end = min(now, schedule.until) if schedule.until else now
-    grace = timedelta(seconds=spread_seconds(schedule) + max(schedule.misfire_grace_seconds, LATE_AFTER_SECONDS))
-    rows = [_closed(schedule, planned, reason, now) for planned in _unopened(schedule, now - grace, end)]
+    try:
+        rows = _rows_due(schedule, reason, now)
+    except CadenceError:  # what cannot be asked any more owes the one instant that is known
+        at = due_instant(schedule, now=now)
+        found = Occurrence(at, at.replace(tzinfo=None), False)
+        rows = [_closed(schedule, Planned("run", None, found, found), reason, now)]
     instants = [row.scheduled_for for row in rows]
     known = set(  # a mark that was put back too far has rows beyond it already (C15, a restored backup)
         Run.objects.filter(schedule=schedule, kind=RunKind.SCHEDULED, scheduled_for__in=instants).values_list(
@@ -64,6 +74,12 @@ def schedule_close_due(schedule: Schedule, *, now: datetime, reason: str = "edit
     lifecycle.show_last(rows)
     write_columns(schedule, {"planned_through": now})
     return len(rows)
+
+
+def _rows_due(schedule: Schedule, reason: str, now: datetime) -> list[Run]:
+    end = min(now, schedule.until) if schedule.until else now
+    grace = timedelta(seconds=spread_seconds(schedule) + max(schedule.misfire_grace_seconds, LATE_AFTER_SECONDS))
+    return [_closed(schedule, planned, reason, now) for planned in _unopened(schedule, now - grace, end)]
 
 
 def _may_be_due(schedule: Schedule, now: datetime) -> bool:

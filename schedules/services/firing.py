@@ -21,7 +21,7 @@ from schedules.models import Schedule
 from schedules.selectors.facts import Shared, shared_for
 from schedules.services.isolate import isolate
 from schedules.services.known import pass_known
-from schedules.services.planning import Waits, plan_schedule
+from schedules.services.planning import Waits, plan_schedule, take_back
 from schedules.services.replacing import schedule_clear, schedules_busy
 from schedules.services.rows import Plan
 from schedules.services.telling import tell_blocked, tell_ended
@@ -165,6 +165,7 @@ def _write(plans: Sequence[Plan], now: datetime) -> int:
     for plan in plans:
         if plan.replace:
             schedule_clear(plan.schedule, now=now)
+            take_back(plan)
     pairs = [pair for plan in plans for pair in zip(plan.runs, plan.turns, strict=True)]
     turns = Turn.objects.bulk_create([turn for _, turn in pairs if turn is not None])
     made = iter(turns)

@@ -8,6 +8,7 @@ from chats.services.turns_settle import clean
 from schedules import lifecycle
 from schedules.domain.cadence import stored_cadence
 from schedules.domain.misfire import Planned, plan_backlog
+from schedules.domain.occurrences import next_occurrence
 from schedules.domain.states import RunKind, RunStatus
 from schedules.models import Run, Schedule
 from schedules.services.rows import Plan, due_instant, never_run_row, spread_seconds
@@ -36,7 +37,7 @@ def isolate(*, schedule: Schedule, error: Exception, now: datetime) -> Plan:
 def _given_up(plan: Plan, detail: str, now: datetime) -> Plan:
     """Refuse the due occurrence, unless it has its row, and block; what fell due meanwhile was missed (R5)."""
     schedule = plan.schedule
-    at = due_instant(schedule, now=now)
+    at = _first_due(schedule, now)
     if not Run.objects.filter(schedule=schedule, kind=RunKind.SCHEDULED, scheduled_for=at).exists():
         plan.add(
             lifecycle.opened(
@@ -59,6 +60,17 @@ def _given_up(plan: Plan, detail: str, now: datetime) -> Plan:
     plan.block = ("internal", {})
     plan.columns = {"planned_through": max(now, schedule.planned_through), "look_error": detail}
     return plan
+
+
+def _first_due(schedule: Schedule, now: datetime) -> datetime:
+    """Return the occurrence that is due; where the rule is what cannot be asked, the instant that is known."""
+    try:
+        found = next_occurrence(
+            stored_cadence(schedule.cadence), schedule.zone, schedule.planned_through, schedule.until
+        )
+    except Exception:  # noqa: BLE001 - this schedule has just raised; why is in its row
+        found = None
+    return found.at if found and found.at <= now else due_instant(schedule, now=now)
 
 
 def _meanwhile(schedule: Schedule, at: datetime, now: datetime) -> list[Planned]:

@@ -56,8 +56,10 @@ class ScheduleOrigin:
         lifecycle.show_last(runs)
 
     def requeued(self, turns: Sequence[Turn], *, now: datetime) -> None:
-        """Move the runs back to queued."""
-        lifecycle.requeue([run.pk for run in _runs(turns)], now=now)
+        """Move the runs back to queued; a card shows no run that waits."""
+        runs = _runs(turns)
+        lifecycle.requeue([run.pk for run in runs], now=now)
+        lifecycle.show_before(runs)
 
     def settled(self, turns: Sequence[Turn], *, now: datetime) -> None:
         """Settle the runs with everything that follows: counters, card, block, notices (R3)."""
@@ -71,9 +73,17 @@ class ScheduleOrigin:
         follow(runs=done, schedules=schedules, limits=limits, now=now)
 
     def retry_until(self, turn: Turn, *, now: datetime) -> datetime | None:
-        """Return the instant at which the schedule's next occurrence is due: no retry starts from there on."""
-        found = Run.objects.filter(turn=turn).values_list("kind", "schedule__next_run_at").first()
-        return found[1] if found and found[0] == RunKind.SCHEDULED else None
+        """Return the instant at which the schedule's next occurrence is due: no retry starts from there on.
+
+        One that is open already, waiting for this one, is due now.
+        """
+        run = Run.objects.filter(turn=turn, kind=RunKind.SCHEDULED).select_related("schedule").first()
+        if run is None or run.schedule is None:
+            return None
+        newer = Run.objects.filter(
+            schedule=run.schedule_id, kind=RunKind.SCHEDULED, scheduled_for__gt=run.scheduled_for
+        )
+        return now if newer.exists() else run.schedule.next_run_at
 
 
 def _runs(turns: Sequence[Turn]) -> list[Run]:
@@ -189,4 +199,5 @@ def _reopen(schedules: Iterable[Schedule], counters: Mapping[int, Counters], now
             continue
         schedule.reached_count = counters[schedule.pk].reached
         if schedule.reached_count < schedule.max_runs:
-            schedule_arm(schedule, now=now)
+            with suppress(CadenceError):  # a rule that cannot be read any more makes no settle fail (R39)
+                schedule_arm(schedule, now=now)

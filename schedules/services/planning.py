@@ -45,16 +45,15 @@ def plan_schedule(*, schedule: Schedule, shared: Shared, now: datetime) -> Plan:
         return _unreadable(schedule, Decision("refused", *error.reason(), blocks=True), now)
     look = Plan(schedule)
     for planned in rows:
-        if _used_up(schedule, look):
-            break
-        if planned.verdict != "run":
-            status = RunStatus.MISSED if planned.verdict == "missed" else RunStatus.SKIPPED
+        over = _used_up(schedule, look)
+        if over or planned.verdict != "run":
+            status = _never_ran(planned.verdict)
             look.add(
                 never_run_row(
                     schedule=schedule,
                     planned=planned,
                     status=status,
-                    reason=planned.reason or "misfire",
+                    reason=planned.reason or ("runs_used_up" if over else "misfire"),
                     spread=spread,
                     now=now,
                 )
@@ -64,6 +63,11 @@ def plan_schedule(*, schedule: Schedule, shared: Shared, now: datetime) -> Plan:
         _open(look, planned, facts, spread=spread, now=now)
     _advance(look, rows[-1].last.at if rows else schedule.planned_through, now)
     return look
+
+
+def _never_ran(verdict: str) -> RunStatus:
+    """What was due beyond the last run that the schedule has gets its row too (C12)."""
+    return {"run": RunStatus.CANCELLED, "missed": RunStatus.MISSED}.get(verdict, RunStatus.SKIPPED)
 
 
 def _refuse_never(schedule: Schedule) -> None:
@@ -119,6 +123,17 @@ def _open(look: Plan, planned: Planned, facts: Facts, *, spread: int, now: datet
             reason_params=dict(decision.params), late=planned.late,
         )
     )  # fmt: skip
+
+
+def take_back(look: Plan) -> None:
+    """After older runs were replaced: one that never reached a model gave its place in `max_runs` back."""
+    schedule = look.schedule
+    schedule.refresh_from_db(fields=["reached_count"])
+    if look.columns.get("completed_at") and not _used_up(schedule, look):
+        mark = look.columns["planned_through"]
+        look.columns |= next_columns(schedule, after=mark)
+        if look.columns["next_run_at"] is not None:
+            look.columns["completed_at"] = None
 
 
 def _used_up(schedule: Schedule, look: Plan) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from django.db import DatabaseError, transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 
 from accounts.services.idempotency import keys_sweep, made_gone
 from chats.services.turns_recover import leases_recover, turns_mend_agents
@@ -17,7 +17,8 @@ from schedules.domain.cadence import CadenceError, stored_cadence
 from schedules.domain.misfire import count_due
 from schedules.domain.occurrences_window import newest_occurrences
 from schedules.models import Run, Schedule
-from schedules.services.arming import schedule_arm
+from schedules.services.arming import schedule_arm, write_columns
+from schedules.services.runs import run_keys_keep
 from schedules.services.telling import tell_blocked
 from schedules.services.upkeep import runs_sweep
 
@@ -61,12 +62,16 @@ def _count(run: Run) -> int:
     if run.schedule is None or run.missed_until is None:
         return 0
     try:
-        cadence = stored_cadence(run.schedule.cadence)
-        number = count_due(cadence, run.schedule.zone, run.scheduled_for - timedelta.resolution, run.missed_until)
+        rule = {"cadence": run.schedule.cadence, "zone": run.schedule.zone} | run.reason_params
+        cadence = stored_cadence(rule["cadence"])
+        number = count_due(cadence, rule["zone"], run.scheduled_for - timedelta.resolution, run.missed_until)
     except CadenceError:
         logger.warning("the missed window of run %s could not be counted", run.public_id, exc_info=True)
         return 0
-    return Run.objects.filter(pk=run.pk, missed_count__isnull=True).update(missed_count=number)
+    return Run.objects.filter(pk=run.pk, missed_count__isnull=True).update(missed_count=number, reason_params={})
+
+
+# What is to be healed is taken in no order, so that rows that keep failing starve no other (R29).
 
 
 def _each(ids: list[int], heal, now: datetime) -> int:
@@ -85,7 +90,7 @@ def _unarmed() -> list[int]:
     rows = Schedule.objects.filter(
         enabled=True, blocked_reason="", completed_at__isnull=True, deleting_at__isnull=True, next_run_at__isnull=True
     )
-    return list(rows.order_by("pk").values_list("pk", flat=True)[:BATCH])
+    return list(rows.order_by("?").values_list("pk", flat=True)[:BATCH])
 
 
 def _arm(schedule: Schedule, now: datetime) -> bool:
@@ -105,7 +110,7 @@ def _arm(schedule: Schedule, now: datetime) -> bool:
 
 def _dying() -> list[int]:
     active = Run.objects.filter(schedule=OuterRef("pk"), settled_at__isnull=True)
-    rows = Schedule.objects.filter(~Exists(active), deleting_at__isnull=False).order_by("pk")
+    rows = Schedule.objects.filter(~Exists(active), deleting_at__isnull=False).order_by("?")
     return list(rows.values_list("pk", flat=True)[:BATCH])
 
 
@@ -113,6 +118,7 @@ def _erase(schedule: Schedule, now: datetime) -> bool:
     if schedule.deleting_at is None or Run.objects.filter(schedule=schedule, settled_at__isnull=True).exists():
         return False
     made_gone(made=[schedule.public_id], now=now)
+    run_keys_keep(schedule, now=now)
     lifecycle.erase(schedule, now=now)
     return True
 
@@ -122,7 +128,8 @@ def marks_put_back(*, now: datetime, most: int = BATCH) -> int:
 
     Return how many were looked at; call it again until that is none.
     """
-    ahead = Schedule.objects.filter(planned_through__gt=now, next_run_at__isnull=False).order_by("pk")
+    over = Q(completed_at__gt=now)  # what was wrong may have ended it too
+    ahead = Schedule.objects.filter(Q(next_run_at__isnull=False) | over, planned_through__gt=now).order_by("pk")
     ids = list(ahead.values_list("pk", flat=True)[:most])
     return len(ids) if _each(ids, _put_back, now) else 0
 
@@ -136,5 +143,6 @@ def _put_back(schedule: Schedule, now: datetime) -> bool:
         cadence, before = stored_cadence(schedule.cadence), run.scheduled_for - timedelta.resolution
         [last] = newest_occurrences(cadence, schedule.zone, before, now, 1)
         Run.objects.filter(pk=run.pk).update(missed_until=last.at, missed_count=None)
+    write_columns(schedule, {"planned_through": now})
     schedule_arm(schedule, now=now)
     return True

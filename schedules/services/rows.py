@@ -76,9 +76,11 @@ def never_run_row(
     *, schedule: Schedule, planned: Planned, status: str, reason: str, spread: int, now: datetime, **columns: Any
 ) -> Run:
     """Return a row that is settled as it is opened; a window of several keeps its last instant and its count."""
-    window = {}
+    window: dict[str, Any] = {}
     if status == RunStatus.MISSED:
         window = {"missed_until": planned.last.at, "missed_count": planned.count}
+        if planned.count is None:  # counted later, by the rule under which it was missed
+            window["reason_params"] = {"cadence": schedule.cadence, "zone": schedule.zone}
     base = run_columns(schedule, planned.first, spread=spread)
     return lifecycle.opened(schedule, status=status, reason=reason, now=now, **(base | window | columns))
 

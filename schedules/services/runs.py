@@ -12,9 +12,10 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
 
-from accounts.models import User
+from accounts.models import IdempotencyKey, User
 from accounts.selectors.permissions import may
 from accounts.selectors.stops import global_stop
+from accounts.services.idempotency import replay_find
 from chats.queue import hint_drain
 from chats.services.turns_stop import turn_stop
 from core.db import locked
@@ -29,13 +30,16 @@ from schedules.services.gating import manual_decision
 from schedules.services.replacing import schedule_clear, turns_hold
 from schedules.services.rows import new_turn
 
+_BY_HAND = (RunKind.MANUAL, RunKind.API)
+
 
 @dataclass(frozen=True)
 class FiredBy:
-    """A fire from outside: the token's public id (empty for a session) and what it gave, by name."""
+    """A fire from outside: the token's public id (empty for a session), what it gave by name, and its body's digest."""
 
     token: str
     inputs: Mapping[str, str]
+    digest: str = ""
 
 
 def run_now(
@@ -86,8 +90,37 @@ def _answered(run: Run) -> Decision | None:
 
 
 def _same(run: Run, fired: FiredBy | None) -> None:
-    if fired and run.inputs != dict(fired.inputs):
+    if fired and fired.digest != run.request_digest:
         raise Refusal("idempotency_conflict")
+
+
+def run_known(*, owner: User, schedule_id: str, kind: str, key: str | None, digest: str = "") -> None:
+    """Look a key up before anything else of its request: a schedule that is gone by now, a body that is another one.
+
+    Writes nothing. Raises Refusal `gone` when the run, or its schedule, was deleted less than 24 h ago, and
+    `idempotency_conflict` when the key came with another body.
+    """
+    if key is None:
+        return
+    run = Run.objects.filter(owner=owner, idempotency_key=f"{kind}:{schedule_id}:{key}").first()
+    if run is None:
+        replay_find(owner=owner, act=f"{kind}:{schedule_id}", key=key, digest="")
+    elif run.schedule is None or run.schedule.deleting_at is not None:
+        raise Refusal("gone")
+    elif digest != run.request_digest:
+        raise Refusal("idempotency_conflict")
+
+
+def run_keys_keep(schedule: Schedule, *, now: datetime) -> None:
+    """Before its runs are erased: their keys answer `gone` for 24 h, so that no retry makes another one."""
+    kept = []
+    for key in Run.objects.filter(schedule=schedule, kind__in=_BY_HAND).values_list("idempotency_key", flat=True):
+        kind, _, rest = key.partition(f":{schedule.public_id}:")
+        if rest:
+            act = f"{kind}:{schedule.public_id}"
+            row = IdempotencyKey(owner_id=schedule.owner_id, act=act, key=rest, created_at=now, gone_at=now)
+            kept.append(row)
+    IdempotencyKey.objects.bulk_create(kept, ignore_conflicts=True, batch_size=500)
 
 
 def _not_too_often(schedule: Schedule, fired: FiredBy | None, now: datetime) -> None:
@@ -116,7 +149,7 @@ def _open(schedule: Schedule, kind: str, key: str, fired: FiredBy | None, now: d
         "project_id": destination_of(schedule, shared)[0],
     }
     if fired:
-        columns |= {"inputs": dict(fired.inputs), "fired_with": fired.token}
+        columns |= {"inputs": dict(fired.inputs), "fired_with": fired.token, "request_digest": fired.digest}
     if decision.verdict in ("go", "replace"):
         if decision.verdict == "replace":
             schedule_clear(schedule, now=now)

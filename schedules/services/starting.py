@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Max
 
-from accounts.selectors.stops import stop_lifted_at
+from accounts.selectors.stops import Wait, last_wait
 from chats.domain.states import TurnStatus
 from chats.models import Turn
 from core.registry import StartRefused, StartWait
@@ -24,7 +24,7 @@ class StartMoment:
     """What starts at one instant have in common: when a wait ended, what runs, and the newest occurrence by schedule."""
 
     now: datetime
-    lifted_at: datetime | None
+    wait: Wait | None
     running: dict[int, set[int]]
     newest: dict[int, datetime]
 
@@ -39,7 +39,7 @@ def start_moment(runs: Sequence[Run], *, now: datetime) -> StartMoment:
     retried = {run.schedule_id for run in runs if run.started_at is not None}
     scheduled = Run.objects.filter(schedule__in=retried, kind=RunKind.SCHEDULED)
     newest = dict(scheduled.values_list("schedule_id").annotate(newest=Max("scheduled_for"))) if retried else {}
-    return StartMoment(now=now, lifted_at=stop_lifted_at(), running=running, newest=newest)
+    return StartMoment(now=now, wait=last_wait(), running=running, newest=newest)
 
 
 def before_gate(turn: Turn, run: Run, moment: StartMoment) -> StartRefused | StartWait | None:
@@ -55,14 +55,14 @@ def before_gate(turn: Turn, run: Run, moment: StartMoment) -> StartRefused | Sta
 
 
 def _late_after_wait(turn: Turn, run: Run, moment: StartMoment) -> bool:
-    """R38: what was queued when a wait ended is asked for its lateness at that instant; capacity is no lateness."""
-    schedule = run.schedule
-    if moment.lifted_at is None or schedule is None or run.kind != RunKind.SCHEDULED or run.started_at is not None:
+    """R38: what was queued when a wait ended is asked how late that made it; capacity before and after is no lateness."""
+    schedule, wait = run.schedule, moment.wait
+    if wait is None or schedule is None or run.kind != RunKind.SCHEDULED or run.started_at is not None:
         return False
-    if turn.queued_at >= moment.lifted_at or schedule.misfire_policy != Misfire.MISS:
+    if turn.queued_at >= wait.lifted or schedule.misfire_policy != Misfire.MISS:
         return False
     grace = timedelta(seconds=max(schedule.misfire_grace_seconds, LATE_AFTER_SECONDS))
-    return moment.lifted_at > run.due_at + grace
+    return wait.lifted > max(run.due_at, wait.began or run.due_at) + grace
 
 
 def _too_late_to_retry(turn: Turn, run: Run, moment: StartMoment) -> bool:

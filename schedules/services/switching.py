@@ -12,7 +12,7 @@ from core.errors import Refusal
 from schedules import lifecycle
 from schedules.domain.states import OPEN
 from schedules.models import Run, Schedule
-from schedules.services.arming import schedule_arm, schedule_close_due, write_columns
+from schedules.services.arming import schedule_arm, schedule_close_due, schedule_end_if_over, write_columns
 from schedules.services.drafts import stored_timing
 from schedules.services.guards import (
     ask_gate,
@@ -25,7 +25,7 @@ from schedules.services.guards import (
 )
 from schedules.services.replacing import turns_hold
 from schedules.services.rows import next_columns
-from schedules.services.runs import run_stop
+from schedules.services.runs import run_keys_keep, run_stop
 
 
 def schedule_pause(*, schedule: Schedule, now: datetime) -> Schedule:
@@ -35,8 +35,8 @@ def schedule_pause(*, schedule: Schedule, now: datetime) -> Schedule:
         turns_hold(schedule)
         row = schedule_locked(schedule.pk)
         if row.enabled:
-            if row.is_on:
-                schedule_close_due(row, now=now, reason="paused")
+            if row.is_on and schedule_close_due(row, now=now, reason="paused"):
+                schedule_end_if_over(row, now=now)
             _raise_revision(row)
             lifecycle.pause(row, now=now)
             lifecycle.cancel_unstarted(row, reason="paused", now=now)
@@ -51,6 +51,7 @@ def schedule_resume(*, schedule: Schedule, now: datetime) -> Schedule:
     """
     with transaction.atomic():
         person = owner_locked(schedule.owner_id)
+        turns_hold(schedule)
         row = schedule_locked(schedule.pk)
         if row.is_on:
             return row
@@ -67,6 +68,7 @@ def schedule_resume(*, schedule: Schedule, now: datetime) -> Schedule:
         _raise_revision(row)
         lifecycle.enable(row, now=now)
         schedule_arm(row, now=now)
+        lifecycle.refresh_unstarted(row, now=now)
     return row
 
 
@@ -86,6 +88,7 @@ def schedule_delete(*, schedule: Schedule, now: datetime) -> bool:
         active = Run.objects.filter(schedule=row, settled_at=None).exists()
         if not active:
             made_gone(made=[row.public_id], now=now)
+            run_keys_keep(row, now=now)
             lifecycle.erase(row, now=now)
     return not active
 
@@ -100,7 +103,7 @@ def schedule_skip_next(*, schedule: Schedule, scheduled_for: datetime, now: date
         row = schedule_locked(schedule.pk)
         if row.skip_next_at == scheduled_for:
             return row
-        marked = row.skip_next_at is not None and row.skip_next_at > now
+        marked = row.skip_next_at is not None and row.skip_next_at > row.planned_through  # it has no row yet
         if marked or not row.is_on or scheduled_for != row.next_occurrence_at:
             raise Refusal("schedule_changed", revision=row.revision)
         row.skip_next_at = scheduled_for

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,6 +18,8 @@ from schedules.domain.floor import min_gap_seconds
 from schedules.models import Run, Schedule
 from schedules.services.arming import write_columns
 from schedules.services.rows import next_columns
+
+logger = logging.getLogger(__name__)
 
 
 def runs_sweep(*, now: datetime, most: int = 200) -> int:
@@ -41,12 +44,15 @@ def zones_refresh(*, most: int = 200) -> int:
     """
     version = zone_data_version()
     stale = Schedule.objects.filter(next_run_at__isnull=False).exclude(zone_data=version)
-    ids = list(stale.values_list("pk", flat=True)[:most])
+    ids = list(stale.order_by("?").values_list("pk", flat=True)[:most])  # in no order: one that fails starves no other
     for pk in ids:
-        with transaction.atomic():
-            schedule = locked(stale.filter(pk=pk)).first()
-            if schedule is not None:
-                _refresh(schedule, version)
+        try:
+            with transaction.atomic():
+                schedule = locked(stale.filter(pk=pk)).first()
+                if schedule is not None:
+                    _refresh(schedule, version)
+        except Exception:
+            logger.exception("what older zone data computed for schedule %d stays", pk)
     return len(ids)
 
 

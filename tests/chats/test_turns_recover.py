@@ -122,8 +122,8 @@ class TestLoss:
         assert Message.objects.get(role="assistant").text == "Half an ans"
 
     def test_one_past_its_deadline_has_timed_out(self, run):
-        """R27: the worker that should have said so is gone."""
-        Turn.objects.update(deadline_seconds=61)
+        """R27: the worker that should have said so is gone; the lease that nobody renewed ended after 60 s."""
+        Turn.objects.update(deadline_seconds=60)
         begin()
         leases_recover(now=DEAD)
         assert state(run)[:2] == ("timed_out", "deadline")

@@ -74,12 +74,17 @@ def test_a_run_that_settles_without_a_model_gives_its_place_back_and_the_schedul
 
 
 def test_of_several_due_at_once_no_more_run_than_are_left(alice):
-    """C9 under `run_all`: the oldest ones, and the rule has ended."""
+    """C9 under `run_all`: the oldest ones, and the rule has ended; the others get their row (R5, C12)."""
     schedule = due_schedule(
         alice, max_runs=2, misfire_policy="run_all", planned_through=NOW - 4 * HOUR, next_run_at=NOW - 3 * HOUR
     )
     assert fire() == 2
-    assert [row[2] for row in ledger(schedule)] == [NOW - 3 * HOUR, NOW - 2 * HOUR]
+    assert ledger(schedule) == [
+        ("queued", "", NOW - 3 * HOUR),
+        ("queued", "", NOW - 2 * HOUR),
+        ("cancelled", "runs_used_up", NOW - HOUR),
+        ("cancelled", "runs_used_up", NOW),
+    ]
     assert Schedule.objects.get().completed_at == NOW
 
 

@@ -46,13 +46,14 @@ class TestBlock:
         assert ledger(schedule)[1] == ("missed", "misfire", NOW + HOUR)
 
     def test_a_rule_that_cannot_be_read_any_more_does_not_keep_the_failure_from_being_written(self, alice):
-        """R3."""
+        """R3; the next occurrence was due as well, and has its row (C12)."""
         schedule = due_schedule(alice, failure_streak=4, retry_window_seconds=0)
         fire()
         [work] = begin()
         Schedule.objects.update(zone="Mars/Base")
         settle(failed(work, retryable=False), now=NOW + HOUR + SECOND)
-        assert ledger(schedule) == [("failed", "provider_unreachable", NOW)]
+        due = ("cancelled", "blocked", NOW + HOUR)
+        assert ledger(schedule) == [("failed", "provider_unreachable", NOW), due]
         assert Schedule.objects.get().blocked_reason == "too_many_failures"
 
 

@@ -12,7 +12,7 @@ from schedules.models import Run
 from schedules.selectors.facts import run_facts
 from schedules.services.firing import fire_due
 from schedules.services.runs import run_now
-from tests.factories import NOW
+from tests.factories import NOW, make_turn
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
@@ -24,7 +24,13 @@ def two_a_day(db):
 
 
 def started(make_run, schedule, at):
-    return make_run(schedule=schedule, scheduled_for=at, started_at=at)
+    run = make_run(schedule=schedule, scheduled_for=at, started_at=at)
+    run.turn = make_turn(
+        owner=schedule.owner, agent=schedule.agent, origin="schedule", status="completed", settled_at=at, leased_at=at, started_at=at,
+        first_dispatched_at=at,
+    )  # fmt: skip
+    run.save(update_fields=["turn"])
+    return run
 
 
 def test_the_third_run_of_a_day_is_skipped_with_its_reason_and_blocks_nothing(
