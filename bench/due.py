@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from bench.deployment import Deployment
+from bench.figures import spread
 
 
 def in_seconds(seconds: float) -> datetime:
@@ -67,3 +68,16 @@ def agree_each(here: Deployment, plan: dict[str, datetime]) -> dict[str, float]:
             f"void: {len(requests)} requests, {len(prompts)} prompts, ledger {dict(statuses)}, due {len(plan)}"
         )
     return {entry["prompt"]: entry["at"] - plan[entry["prompt"]].timestamp() for entry in requests}
+
+
+def stages() -> dict[str, dict[str, float]]:
+    """Return how long runs waited to be opened, leased, sent and settled, each after the step before, in seconds.
+
+    `opened` counts from the nominal instant to the tick that found it; what firing takes shows in `leased`.
+    """
+    from schedules.models import Run
+
+    steps = ("scheduled_for", "opened_at", "turn__leased_at", "turn__first_dispatched_at", "settled_at")
+    rows = Run.objects.filter(turn__first_dispatched_at__isnull=False).values_list(*steps)
+    times = zip(("opened", "leased", "dispatched", "settled"), range(1, len(steps)), strict=True)
+    return {name: spread([(row[at] - row[at - 1]).total_seconds() for row in rows]) for name, at in times}

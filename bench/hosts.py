@@ -21,7 +21,7 @@ import psutil
 import redis
 
 from bench.deployment import deployment
-from bench.due import agree_each, in_seconds
+from bench.due import agree_each, in_seconds, stages
 from bench.figures import report, spread, tree_cpu
 
 REDIS = os.environ.get("BENCH_REDIS", "redis://127.0.0.1:6379/9")
@@ -100,6 +100,7 @@ class Watch:
             "keys_flushed": self.flushed,
             "worker_cpu_ms_per_run": round((self._cpu() - before) * 1000 / number, 2),
             "machine_busy_percent": psutil.cpu_percent(),
+            "stages": stages(),
         }
 
     def _look(self, now: datetime) -> None:

@@ -120,7 +120,13 @@ def test_killed_while_streaming_keeps_written_text_and_repeats_only_what_had_non
         due = seeded(server, provider, slow=1)
         running = "SELECT count(*) FROM schedules_run WHERE status = 'running'"
         server.wait_until(lambda: server.query(running)[0][0] == ALL, seconds=30, what="all twenty run")
-        server.wait_until(lambda: datetime.now(UTC) >= due + timedelta(seconds=3), what="3 s in")
+        server.wait_until(
+            lambda: (
+                datetime.now(UTC) >= due + timedelta(seconds=3) and any(text for _, text in ledger(server).values())
+            ),
+            seconds=30,
+            what="3 s in, and an answer has text",
+        )
         kill(holders(server))
         written = {prompt: text for prompt, (_, text) in ledger(server).items()}
         server.wait_until(lambda: server.query(SETTLED)[0][0] == ALL, seconds=90, what="all twenty have ended")
