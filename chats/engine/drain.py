@@ -50,7 +50,7 @@ class Drain:
         self.worker = f"{host}/{os.getpid()}/{secrets.token_hex(3)}"
         self.live: dict[int, Live] = {}
         self.database = Database("drain")
-        self.settling = Settling(self.database, self._gone)
+        self.settling = Settling(self.database, self._gone, live=lambda: len(self.live))
         self.accepting = True
         self.shutdown_at: float | None = None
         self.period_over_at: datetime | None = None
