@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections import Counter
 from datetime import datetime
+from typing import Any
 
 from bench.deployment import deployment
 from bench.due import in_seconds, stages
@@ -39,9 +41,12 @@ def main() -> int:
     parser.add_argument("--ticks", type=int, default=1_000)
     options = parser.parse_args()
     with deployment(options.database) as here:
+        from bench.seed import make_agent
+
+        agent = make_agent(here.provider_port)
         worker = here.start_worker()
         due = in_seconds(8)
-        seed(here.provider_port, due)
+        seed(agent, due)
         _wait_settled(due)
         refused, blocked = verdicts()
         waited = stages()
@@ -63,13 +68,13 @@ def main() -> int:
     )
 
 
-def seed(port: int, due: datetime) -> None:
-    """Write a hundred healthy schedules and four broken ones, all due at `due`."""
+def seed(agent: Any, due: datetime) -> None:
+    """Write a hundred healthy schedules of `agent` and four broken ones, all due at `due`."""
     from agents.models import Agent
-    from bench.seed import make_agent, make_due, make_owners
+    from bench.seed import make_due, make_owners
     from schedules.models import Schedule
 
-    agent, owners = make_agent(port), make_owners(20)
+    owners = make_owners(20)
     gone = Agent.objects.create(name="Gone", model=agent.model, created_at=due)
     make_due(agent, owners, HEALTHY, due)
     make_due(agent, owners, len(REASONS), due)
@@ -97,13 +102,19 @@ def verdicts() -> tuple[dict[str, str], dict[str, str]]:
     return refused, dict(resting.values_list("name", "blocked_reason"))
 
 
+def _states() -> list[tuple[str, str]]:
+    from schedules.models import Run
+
+    return [(status, turn) for status, turn in Run.objects.values_list("status", "turn__status")]
+
+
 def _wait_settled(due: datetime) -> None:
     from core import clock
     from schedules.models import Run
 
     while Run.objects.filter(settled_at__isnull=False).count() < HEALTHY + len(REASONS):
         if (clock.now() - due).total_seconds() > 40:
-            raise SystemExit("void: not every run had settled after 40 s")
+            raise SystemExit(f"void: not every run had settled after 40 s: {Counter(_states())}")
         time.sleep(1)
 
 

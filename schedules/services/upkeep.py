@@ -39,8 +39,8 @@ def runs_sweep(*, now: datetime, most: int = 200) -> int:
 def zones_refresh(*, most: int = 200) -> int:
     """Compute anew what other zone data had computed (C6): next instants from the rule and the mark, and least gaps.
 
-    Return how many schedules were looked at; 0 means that nothing is left. A rule that cannot be read any more is
-    left to the fire, which refuses and blocks it.
+    Return how many schedules were looked at; 0 means that nothing is left. A rule that cannot be read any more, or that
+    has no date any more, is left to the fire, which gives it its row and says why (R5).
     """
     version = zone_data_version()
     stale = Schedule.objects.filter(next_run_at__isnull=False).exclude(zone_data=version)
@@ -61,6 +61,8 @@ def _refresh(schedule: Schedule, version: str) -> bool:
     with suppress(CadenceError):
         cadence = stored_cadence(schedule.cadence)
         gap = min_gap_seconds(cadence, schedule.zone, schedule.planned_through)
-        columns |= next_columns(schedule, after=schedule.planned_through) | {"min_gap_seconds": gap}
+        following = next_columns(schedule, after=schedule.planned_through)
+        if following["next_run_at"] is not None:
+            columns |= following | {"min_gap_seconds": gap}
     write_columns(schedule, columns)
     return True

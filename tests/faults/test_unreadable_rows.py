@@ -20,8 +20,9 @@ TOGETHER = 4.0  # seconds from the first request to the last: far less than one 
 SEED = """
 import os
 from datetime import datetime
+from bench.seed import make_agent
 from bench.unreadable import seed
-seed(int(os.environ["PROVIDER_PORT"]), datetime.fromisoformat(os.environ["DUE"]))
+seed(make_agent(int(os.environ["PROVIDER_PORT"])), datetime.fromisoformat(os.environ["DUE"]))
 """
 TICKS = """
 import json

@@ -8,14 +8,17 @@ import pytest
 
 from core.walltime import zone_data_version
 from schedules.models import Run, Schedule
+from schedules.services.reconcile import reconcile
 from schedules.services.upkeep import runs_sweep, zones_refresh
+from tests.factories import NOW
+from tests.support.engine import MINUTE, due_schedule, fire, ledger
 
 pytestmark = pytest.mark.django_db
 DAY = timedelta(days=1)
 
 
 @pytest.fixture
-def ledger(alice, make_schedule, make_run, now):
+def old_runs(alice, make_schedule, make_run, now):
     """A schedule with a run a day for three days, the newest shown on its card; all of them over a year old."""
     schedule = make_schedule(owner=alice, now=now - 500 * DAY)
     runs = [make_run(schedule=schedule, scheduled_for=now - (400 + n) * DAY) for n in range(3)]
@@ -23,22 +26,22 @@ def ledger(alice, make_schedule, make_run, now):
     return schedule, runs
 
 
-def test_old_runs_go_but_the_newest_of_a_schedule_and_the_counters_stay(ledger, now):
+def test_old_runs_go_but_the_newest_of_a_schedule_and_the_counters_stay(old_runs, now):
     """`RUN_RETENTION_DAYS` 365."""
-    schedule, runs = ledger
+    schedule, runs = old_runs
     assert runs_sweep(now=now) == 2
     assert list(Run.objects.all()) == [runs[0]]
     schedule.refresh_from_db()
     assert schedule.succeeded_count == 3
 
 
-def test_a_sweep_is_bounded_and_takes_the_oldest_first(ledger, now):
-    _, runs = ledger
+def test_a_sweep_is_bounded_and_takes_the_oldest_first(old_runs, now):
+    _, runs = old_runs
     assert runs_sweep(now=now, most=1) == 1
     assert runs[2] not in Run.objects.all()
 
 
-def test_zero_days_keep_everything(ledger, now, settings):
+def test_zero_days_keep_everything(old_runs, now, settings):
     settings.RUN_RETENTION_DAYS = 0
     assert runs_sweep(now=now) == 0
 
@@ -63,3 +66,17 @@ def test_a_rule_that_cannot_be_read_is_left_to_the_fire_and_stops_nothing(alice,
     assert zones_refresh() == 0
     broken.refresh_from_db()
     assert broken.next_run_at is not None
+
+
+def test_a_rule_without_a_date_stays_armed_for_the_fire_which_says_why(alice, agent):
+    """R5: disarmed, it would be completed at the next look without a row and without a word."""
+    never = {"kind": "rrule", "dtstart": "2020-01-01T08:00", "rule": "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30"}
+    schedule = due_schedule(alice, agent=agent, zone_data="older")
+    Schedule.objects.filter(pk=schedule.pk).update(cadence=never)
+    assert zones_refresh() == 1
+    assert zones_refresh() == 0
+    reconcile(now=NOW - MINUTE)
+    fire()
+    schedule.refresh_from_db()
+    assert ledger(schedule) == [("refused", "cadence_never_fires", NOW)]
+    assert schedule.blocked_reason == "cadence_never_fires"
