@@ -37,15 +37,25 @@ MAX_ANSWER = 2_000_000
 """Characters of one answer above which the provider is taken for broken."""
 
 
-async def generate(spec: ModelSpec, history: Sequence[Said], prompt: str, *, on_text: Callable[[str], None]) -> Answer:
+async def generate(
+    spec: ModelSpec,
+    history: Sequence[Said],
+    prompt: str,
+    *,
+    on_text: Callable[[str], None],
+    on_sent: Callable[[], None] | None = None,
+) -> Answer:
     """Ask the model once and stream its answer.
 
     ``on_text`` gets each new piece of text, storable (no NUL, no lone surrogate), on the event loop; it must not
-    block. Cancelling the task closes the provider's stream; the caller then has all text that came.
+    block. Cancelling the task closes the provider's stream; the caller then has all text that came. ``on_sent`` is
+    called when the request is built and leaves, if it comes so far.
 
     Raises ``ModelFailure`` for everything but a finished answer, and whatever ``on_text`` raises.
     """
     call = _Call(spec, on_text)
+    if on_sent is not None:
+        call.witness.on_sent = on_sent
     token = current_witness.set(call.witness)
     try:
         return await call.run(history, prompt)
@@ -102,6 +112,8 @@ class _Call:
         if not builders.loaded(self.spec.kind):
             await asyncio.to_thread(builders.load, self.spec.kind)
         model, settings = builders.build(self.spec), builders.settings(self.spec)
+        if self.spec.kind == "demo":  # it sends nothing to anybody
+            self.witness.on_sent()
         async with model_request_stream(model, messages, model_settings=settings, instrument=False) as events:
             async for event in events:
                 self._event(event)

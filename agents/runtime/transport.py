@@ -12,7 +12,7 @@ import asyncio
 import contextvars
 import ssl
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,6 +34,10 @@ class StreamTooLarge(httpx2.RemoteProtocolError):
     """A provider sent more than one answer may hold."""
 
 
+def _nobody() -> None:
+    """Tell nobody."""
+
+
 @dataclass
 class Witness:
     """What the transport saw of one call, for telling failures apart."""
@@ -46,6 +50,8 @@ class Witness:
     nonsense: bool = False
     not_http: bool = False
     bodies: list[Body] = field(default_factory=list)
+    on_sent: Callable[[], None] = _nobody
+    """Called as the request leaves, before its connection is made."""
 
     async def close(self) -> None:
         """Close what an SDK left open, so that no stream outlives its call."""
@@ -245,6 +251,7 @@ class StreamTransport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         witness = current_witness.get() or Witness()
+        witness.on_sent()
         url = request.url
         inner_request = httpcore2.Request(
             method=request.method,

@@ -11,6 +11,7 @@ from typing import Any
 from agents.runtime.generate import generate
 from agents.runtime.types import ModelFailure
 from agents.selectors import spec_for
+from chats.engine.leaving import Leave, Leaving
 from chats.services.turns_settle import Ended
 from chats.services.turns_start import Work
 from core.crypto import Unreadable
@@ -48,10 +49,11 @@ class Live:
             self.task.cancel()
 
 
-async def call(live: Live) -> Ended:
-    """Call the model for `live` and return how it ended, with whatever was written."""
+async def call(live: Live, leaving: Leaving) -> Ended:
+    """Call the model for `live`, in its turn among those that leave, and return how it ended, with what was written."""
     try:
-        return await _answer(live)
+        async with leaving.turn() as place:
+            return await _answer(live, place)
     except asyncio.CancelledError:
         ending = cancelled(live)
         if ending is None:
@@ -79,13 +81,13 @@ def cancelled(live: Live) -> Ended | None:
     return None
 
 
-async def _answer(live: Live) -> Ended:
+async def _answer(live: Live, place: Leave) -> Ended:
     work = live.work
     left = max(work.seconds_left, 0.1)
     spec = spec_for(work.turn.agent, request_timeout=left)
     # The runtime keeps the deadline and then still knows the usage; this one is for a library that does not come back.
     async with asyncio.timeout(left + GRACE_SECONDS):
-        answer = await generate(spec, work.history, work.prompt, on_text=live.pieces.append)
+        answer = await generate(spec, work.history, work.prompt, on_text=live.pieces.append, on_sent=place.left)
     return _end(
         live,
         "answered",

@@ -20,6 +20,7 @@ from agents.runtime import generate
 from chats.engine.beat import Heartbeat
 from chats.engine.call import LOST, SHUTDOWN, STOP, Live, call, cancelled
 from chats.engine.database import AWAY, Database, again_if_away
+from chats.engine.leaving import Leaving
 from chats.engine.settling import Settling
 from chats.models import Turn
 from chats.queue import hint_drain
@@ -34,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 CLAIM = 50  # small claims spread a burst over the processes and let first requests leave early
 PAUSE = 0.01
-ROUNDS = 20  # of the loop, in which the requests of a batch leave before the next batch wants the interpreter
+FEW, SOON = 8, 1.0  # requests of a batch that have not left when the next is leased; seconds to wait for that at most
 LOOK = 0.1  # seconds between looks at the queue
 LINGER = 5.0  # idle seconds before the drain ends; a hint wakes the next one
 STOP_LOOK = 0.5
@@ -51,6 +52,7 @@ class Drain:
         self.live: dict[int, Live] = {}
         self.database = Database("drain")
         self.settling = Settling(self.database, self._gone, live=lambda: len(self.live))
+        self.leaving = Leaving()
         self.accepting = True
         self.shutdown_at: float | None = None
         self.period_over_at: datetime | None = None
@@ -93,7 +95,7 @@ class Drain:
                 self.accepting = False
             generate.make_room(worked == CLAIM)
             if worked:
-                await _rounds(ROUNDS)
+                await self.leaving.until(FEW, seconds=SOON)
             await asyncio.sleep(PAUSE if worked else LOOK)
 
     async def _succeeded(self, age: float) -> bool:
@@ -124,7 +126,7 @@ class Drain:
         for work in works:
             live = Live(work)
             self.live[work.turn.pk] = live
-            live.task = asyncio.create_task(call(live))
+            live.task = asyncio.create_task(call(live, self.leaving))
             live.task.add_done_callback(partial(self._ended, live))
         return len(works)
 
@@ -224,12 +226,6 @@ class Drain:
     def _soon(self, act, *args) -> None:
         if not self.loop.is_closed():
             self.loop.call_soon_threadsafe(act, *args)
-
-
-async def _rounds(number: int) -> None:
-    """Let the event loop turn `number` times: every task that is ready gets as many steps."""
-    for _ in range(number):
-        await asyncio.sleep(0)
 
 
 async def drain(*, host: str) -> None:

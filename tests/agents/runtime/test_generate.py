@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from agents.runtime.generate import LIBRARY_VERSION, aclose
+from agents.runtime.generate import LIBRARY_VERSION, aclose, generate
 from agents.runtime.types import ModelSpec, Said
 from tests.agents.runtime.conftest import Ask, call, spec_for
 from tests.fakes.provider import FakeProvider, answer_text
@@ -30,6 +30,19 @@ def test_usage_is_the_providers(ask: Ask, kind: str) -> None:
     assert answer is not None
     assert (answer.input_tokens, answer.cached_tokens, answer.output_tokens) == (6, 2, 8)
     assert not answer.usage_estimated
+
+
+@pytest.mark.parametrize("kind", ["openai", "anthropic", "google", "demo"])
+def test_it_is_said_once_that_the_request_leaves_before_any_text(provider: FakeProvider, kind: str) -> None:
+    said: list[str] = []
+
+    async def main() -> None:
+        spec = spec_for(provider, kind=kind)
+        await generate(spec, (), "leave", on_text=said.append, on_sent=lambda: said.append("sent"))
+        await aclose()
+
+    asyncio.run(main())
+    assert (said[0], said.count("sent")) == ("sent", 1)
 
 
 def test_usage_that_nobody_reports_is_estimated_and_says_so(ask: Ask) -> None:
