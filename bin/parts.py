@@ -21,8 +21,10 @@ from environment import PYTHON, ROOT, VENV
 POSTGRESQL = os.environ.get("TEST_DATABASE_URL") or "postgres://postgres@127.0.0.1:5432/quotidian"
 REDIS = os.environ.get("TEST_REDIS_URL") or "redis://127.0.0.1:6379/15"
 REQUIRED = os.environ.get("REQUIRE_SERVICES") == "1"
-APART = ["tests/static", "tests/architecture", "tests/redis", "tests/faults", "tests/browser"]
+APART = ["tests/static", "tests/architecture", "tests/redis", "tests/faults/programme", "tests/browser"]
 """Folders with a part of their own; everything else under tests/ runs once per database."""
+PROCESSES = "tests/faults/test_*"
+"""Tests that start processes, on either database; the stateful test beside them runs once per database."""
 
 TWO_AT_ONCE = ["-n", "2", "--dist", "loadfile"]
 THREE_AT_ONCE = ["-n", "3", "--dist", "worksteal"]
@@ -137,8 +139,13 @@ def chromium() -> str | None:
 
 
 def _whole(*, database: str, url: str) -> Run:
-    ignored = [f"--ignore={folder}" for folder in APART]
+    ignored = [*(f"--ignore={folder}" for folder in APART), f"--ignore-glob={PROCESSES}"]
     return pytest("tests", *ignored, *TWO_AT_ONCE, EXPECT_DATABASE=database, DATABASE_URL=url)
+
+
+def _faults() -> Run:
+    chosen = ("tests/faults", "--ignore=tests/faults/ledger", *THREE_AT_ONCE)
+    return pytest(*chosen, TEST_DATABASE_URL=POSTGRESQL, TEST_REDIS_URL=REDIS)
 
 
 def parts() -> list[list[Part]]:
@@ -157,7 +164,7 @@ def parts() -> list[list[Part]]:
         [Part("unit, PostgreSQL", _whole(database="postgresql", url=POSTGRESQL), needs_postgresql)],
         [
             Part("browser", pytest("tests/browser"), needs_chromium),
-            Part("faults", pytest("tests/faults", *THREE_AT_ONCE, TEST_DATABASE_URL=POSTGRESQL, TEST_REDIS_URL=REDIS)),
+            Part("faults", _faults()),
             Part("redis", pytest("tests/redis", REDIS_URL=REDIS), needs_redis),
         ],
     ]

@@ -15,9 +15,9 @@ from core.errors import Refusal
 from schedules.models import Schedule as Stored
 from schedules.services.editing import schedule_create
 from tests.factories import NOW
-from tests.schedules.ledger.model import OPEN, Row, Schedule
-from tests.schedules.ledger.reading import Reading, check_capacity, check_final, check_once, check_rows
-from tests.schedules.ledger.rules import rule_named
+from tests.faults.ledger.model import OPEN, Row, Schedule
+from tests.faults.ledger.reading import Reading, check_capacity, check_final, check_once, check_rows
+from tests.faults.ledger.rules import rule_named
 
 MOST_FAILURES = 2
 

@@ -13,8 +13,8 @@ from hypothesis.stateful import initialize, rule
 
 from accounts.models import User
 from accounts.services.stops import global_stop_set
-from tests.schedules.ledger.people import OWNERS, People, policies, slots
-from tests.schedules.ledger.workers import ENDS, Workers
+from tests.faults.ledger.people import OWNERS, People, policies, slots
+from tests.faults.ledger.workers import ENDS, Workers
 from tests.support.engine import fire
 
 SPANS = {

@@ -11,9 +11,9 @@ from chats.models import Turn
 from chats.services.turns_lease import leases_renew
 from chats.services.turns_recover import leases_recover
 from schedules.services.reconcile import reconcile
-from tests.schedules.ledger.model import LATE
-from tests.schedules.ledger.reading import check_claim
-from tests.schedules.ledger.world import World
+from tests.faults.ledger.model import LATE
+from tests.faults.ledger.reading import check_claim
+from tests.faults.ledger.world import World
 from tests.support.engine import claim, ended, failed, settle, turns_dispatch, turns_start
 
 ENDS = ["answered", "failed", "failed, may be repeated", "answered", "timed out", "empty", "stream broken"]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from tests.schedules.ledger.rules import Rule
+from tests.faults.ledger.rules import Rule
 
 OPEN = {"queued", "running"}
 LATE = timedelta(seconds=30)

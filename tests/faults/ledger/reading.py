@@ -9,7 +9,7 @@ from typing import Any
 
 from chats.models import Turn
 from schedules.models import Run, Schedule
-from tests.schedules.ledger.model import OPEN
+from tests.faults.ledger.model import OPEN
 
 PER_DEPLOYMENT, PER_OWNER = 3, 2
 

@@ -1,4 +1,4 @@
-"""Two thousand random moves in fifteen games against a model of the ledger (R1 to R7, R10, R11, R16, R19, R23 to R25, R38, R40).
+"""A thousand random moves in seven games against a model of the ledger (R1 to R7, R10, R11, R16, R19, R23 to R25, R38, R40).
 
 `LEDGER_GAMES=500 LEDGER_MOVES=150` plays longer, and not the same games each time; a failure prints its moves, with
 the time and what came of each. Each game is a transaction that is undone.
@@ -18,19 +18,20 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from accounts.models import LimitSet
 from tests.factories import NOW
-from tests.schedules.ledger.machine import LedgerMachine
-from tests.schedules.ledger.reading import PER_DEPLOYMENT, PER_OWNER
-from tests.schedules.ledger.world import MOST_FAILURES, World
+from tests.faults.ledger.machine import LedgerMachine
+from tests.faults.ledger.reading import PER_DEPLOYMENT, PER_OWNER
+from tests.faults.ledger.world import MOST_FAILURES, World
 
 pytestmark = pytest.mark.django_db
 
-GAMES, MOVES = int(os.environ.get("LEDGER_GAMES", "15")), int(os.environ.get("LEDGER_MOVES", "150"))
+GAMES, MOVES = int(os.environ.get("LEDGER_GAMES", "7")), int(os.environ.get("LEDGER_MOVES", "150"))
 LONGER = "LEDGER_GAMES" in os.environ
 
 
 @pytest.fixture
-def machine(alice: Any, bob: Any, agent: Any) -> Callable[[], LedgerMachine]:
+def machine(alice: Any, bob: Any, make_agent: Callable[..., Any]) -> Callable[[], LedgerMachine]:
     """Return what makes a machine: two owners under small limits, one agent, nothing scheduled yet."""
+    agent = make_agent(name="Writer")
     common = {"updated_at": NOW, "max_failures": MOST_FAILURES, "min_interval_seconds": 60}
     LimitSet.objects.create(
         scope="deployment", max_concurrent_turns=PER_DEPLOYMENT, max_concurrent=PER_OWNER, max_schedules=100, **common

@@ -12,8 +12,8 @@ from schedules.models import Run
 from schedules.services.editing import schedule_edit
 from schedules.services.runs import run_now, run_stop
 from schedules.services.switching import schedule_delete, schedule_pause, schedule_resume, schedule_skip_next
-from tests.schedules.ledger.rules import NAMES, rule_named
-from tests.schedules.ledger.world import World
+from tests.faults.ledger.rules import NAMES, rule_named
+from tests.faults.ledger.world import World
 
 OWNERS = {"A": "alice", "B": "alice", "C": "bob", "D": "bob"}
 
