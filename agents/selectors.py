@@ -10,7 +10,8 @@ from django.db.models import Q, QuerySet
 
 from accounts.models import User
 from agents.domain.facts import AgentFacts
-from agents.models import Agent, ModelProvider, ProviderKind
+from agents.domain.pricing import Prices
+from agents.models import Agent, ChatModel, ModelProvider, ProviderKind
 from agents.runtime import localmodel
 from agents.runtime.types import Kind, ModelSpec
 from core.crypto import unseal
@@ -43,10 +44,13 @@ def agent_facts(agent_ids: Collection[int]) -> dict[int, AgentFacts]:
     rows = Agent.objects.filter(pk__in=list(agent_ids)).values_list(
         "pk", "name", "owner_id", "deleted_at", "enabled",
         "model__enabled", "model__deleted_at", "model__provider__enabled", "model__provider__deleted_at",
+        "model__price_input", "model__price_cached", "model__price_output",
     )  # fmt: skip
     return {
-        pk: AgentFacts(pk, name, owner_id, deleted is not None, enabled, _on(m_on, m_gone) and _on(p_on, p_gone))
-        for pk, name, owner_id, deleted, enabled, m_on, m_gone, p_on, p_gone in rows
+        pk: AgentFacts(
+            pk, name, owner_id, deleted is not None, enabled, _on(m_on, m_gone) and _on(p_on, p_gone), Prices(*prices)
+        )
+        for pk, name, owner_id, deleted, enabled, m_on, m_gone, p_on, p_gone, *prices in rows
     }
 
 
@@ -71,6 +75,11 @@ def state_of_agent(agent: Agent) -> str:
     working = _on(model.enabled, model.deleted_at) and _on(provider.enabled, provider.deleted_at)
     gone = agent.deleted_at is not None
     return agent_state(AgentFacts(agent.pk, agent.name, agent.owner_id, gone, agent.enabled, working))
+
+
+def prices_of(model: ChatModel) -> Prices:
+    """Return what the model's tokens cost, as far as an operator has said it."""
+    return Prices(model.price_input, model.price_cached, model.price_output)
 
 
 def spec_for(agent: Agent, *, request_timeout: float) -> ModelSpec:

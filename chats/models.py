@@ -57,7 +57,9 @@ class Turn(models.Model):
 
     `fence` grows with each lease: a worker that stalled and wakes loses (R4). `series` makes turns wait for each
     other: of those with one series at most one runs, in the order of `series_order`. `leased_seconds` is the time
-    already spent under finished leases, which the deadline counts (R27).
+    already spent under finished leases, which the deadline counts (R27). `billed_to` is the public id of the schedule
+    whose budget it counts for. `reserved` counts as spent as long as the turn runs, and only then: a lease that is
+    lost gives it back when it is healed.
     """
 
     public_id = models.CharField(max_length=40, unique=True, default=_turn_id, editable=False)
@@ -96,6 +98,8 @@ class Turn(models.Model):
     output_tokens = models.PositiveIntegerField(default=0)
     usage_estimated = models.BooleanField(default=False)
     cost = models.DecimalField(max_digits=14, decimal_places=6, null=True)
+    billed_to = models.CharField(max_length=40, blank=True, default="", db_default="", editable=False)
+    reserved = models.DecimalField(max_digits=14, decimal_places=6, default=0, db_default=0, editable=False)
 
     class Meta:
         constraints = [

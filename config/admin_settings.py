@@ -8,7 +8,7 @@ from django.templatetags.static import static
 from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
 
-ADMIN_LEFT_OUT = ("knox", "account")
+ADMIN_LEFT_OUT = ("knox", "account", "mfa", "usersessions")
 """Packages whose tables nobody works with: sign-in and tokens have pages of their own."""
 ADMIN_FOR_SUPERUSERS = ("django_q",)
 """Packages whose pages only those with all rights see; they hold ids only."""
@@ -85,14 +85,21 @@ UNFOLD: dict[str, Any] = {
                     _item(_("Groups"), "group", "auth_group"),
                     _item(_("Limits"), "speed", "accounts_limitset"),
                     _item(_("Project policies"), "rule", "projects_projectpolicy"),
+                    _item(_("Usage"), "payments", "accounts_usageentry"),
+                    _item(_("Credit"), "account_balance_wallet", "accounts_creditentry"),
                     _item(_("Tokens"), "key", "accounts_apitoken"),
+                    _item(_("Deletion requests"), "person_remove", "accounts_deletionrequest"),
                     _item(_("Notices"), "notifications", "accounts_notice"),
                 ],
             },
             {
                 "title": _("System"),
                 "separator": True,
-                "items": [_item(_("Worker hosts"), "dns", "chats_workerhost"), _QUEUE],
+                "items": [
+                    _item(_("Audit log"), "history", "accounts_auditentry"),
+                    _item(_("Worker hosts"), "dns", "chats_workerhost"),
+                    _QUEUE,
+                ],
             },
         ],
     },

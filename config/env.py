@@ -7,8 +7,10 @@ that table by a test. A name with `_FILE` appended names a file that holds the v
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlparse
@@ -52,6 +54,12 @@ def whole(least: int, most: int) -> Callable[[str], int]:
     return parse
 
 
+def amount(value: str) -> Decimal:
+    if not re.fullmatch(r"\d{1,7}(\.\d{1,2})?", value.strip(), re.ASCII):
+        raise ValueError("an amount such as 5 or 12.50")
+    return Decimal(value.strip())
+
+
 def names(value: str) -> list[str]:
     return [part.strip() for part in value.split(",") if part.strip()]
 
@@ -73,6 +81,10 @@ VARIABLES: dict[str, Variable] = {
         Variable("CSRF_TRUSTED_ORIGINS", names, [], "Comma-separated origins (with scheme) behind a proxy."),
         Variable("DATABASE_URL", text, "", "`postgres://user:password@host:port/name` or `sqlite:///path`. SQLite in the data folder when unset."),
         Variable("REDIS_URL", text, "", "Redis as the broker of hints instead of the database."),
+        Variable("SIGN_UP", boolean, False, "On: whoever reaches the sign-in page may make an account. Off: operators make them."),
+        Variable("EMAIL_URL", text, "", "`smtp://user:password@host:587` (STARTTLS), `smtps://...:465` (TLS) or `smtp+plain://...`. Unset: mails are written to the log."),
+        Variable("EMAIL_FROM", text, "Quotidian <quotidian@localhost>", "Sender of mails."),
+        Variable("TRUSTED_PROXIES", whole(0, 10), 0, "Proxies in front that add to `X-Forwarded-For`; the limits of sign-in count the address they name."),
         Variable("GLOBAL_STOP", boolean, False, "On: nothing starts that no person started, whatever the admin switch says."),
         Variable("GLOBAL_STOP_REASON", text, "", "The reason shown with it."),
         Variable("MAX_CONCURRENT_TURNS", whole(1, 100_000), 100, "Model calls at once in the whole deployment (R24)."),
@@ -80,6 +92,8 @@ VARIABLES: dict[str, Variable] = {
         Variable("MAX_INTERACTIVE_TURNS", whole(1, 10_000), 50, "Lane of turns that a person waits for, taken by nobody else."),
         Variable("MAX_DEADLINE_SECONDS", whole(60, 3_600), 3_600, "Longest deadline of a turn (R26)."),
         Variable("SCHEDULE_SPREAD_SECONDS", whole(0, 120), 0, "Spreads occurrences of one instant over so many seconds (C8)."),
+        Variable("DELETION_GRACE_DAYS", whole(0, 365), 7, "Days until an account whose deletion was asked for is erased; 0 erases at once."),
+        Variable("STARTING_CREDIT", amount, Decimal(0), "Credit that a new account is given; with it the balance binds what is spent. 0 gives none and binds nobody."),
         Variable("RUN_RETENTION_DAYS", whole(0, 100_000), 365, "Settled runs are removed after so many days; 0 keeps them."),
         Variable("WORKER_PROCESSES", whole(2, 64), 2, "Drain processes per worker host (R26: two at least)."),
         Variable("FIRE_SECONDS", whole(0, 86_400), 60, "Seconds between two runs that one fire token may start."),
@@ -130,7 +144,7 @@ def database(url: str, data_dir: Path) -> dict[str, Any]:
             "OPTIONS": {
                 "timeout": 20,
                 "transaction_mode": "IMMEDIATE",
-                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA secure_delete=ON;",
             },
             "TEST": {"NAME": str(path.with_name("test-" + path.name))},
         }
@@ -146,4 +160,21 @@ def database(url: str, data_dir: Path) -> dict[str, Any]:
         # A request of the ASGI server has a thread of its own: a connection kept for longer would serve nobody else.
         "CONN_MAX_AGE": 0,
         "OPTIONS": dict(parse_qsl(parsed.query)),
+    }
+
+
+def mail(url: str) -> dict[str, Any]:
+    """Return Django's settings for sending mail by `url`; written to the log when it is empty."""
+    parsed = urlparse(url)
+    ports = {"smtp": 587, "smtps": 465, "smtp+plain": 25}
+    if url and (parsed.scheme not in ports or not parsed.hostname):
+        raise EnvError("EMAIL_URL must begin with smtp://, smtps:// or smtp+plain:// and name a host")
+    return {
+        "EMAIL_BACKEND": f"django.core.mail.backends.{'smtp' if url else 'console'}.EmailBackend",
+        "EMAIL_HOST": parsed.hostname or "localhost",
+        "EMAIL_PORT": parsed.port or ports.get(parsed.scheme, 25),
+        "EMAIL_HOST_USER": unquote(parsed.username or ""),
+        "EMAIL_HOST_PASSWORD": unquote(parsed.password or ""),
+        "EMAIL_USE_TLS": parsed.scheme == "smtp",
+        "EMAIL_USE_SSL": parsed.scheme == "smtps",
     }

@@ -54,6 +54,8 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
     "rest_framework",
     "knox",
     "drf_spectacular",
@@ -73,6 +75,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "core.asking.AskingMiddleware",
     "core.http.SecurityHeadersMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -131,10 +134,26 @@ ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGOUT_ON_GET = False
 ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
+# A wrong password counts per address and per account; counted in Redis for all processes, else in each.
+ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/300s/key", "reset_password": "20/m/ip,5/m/key"}
+ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
+TRUSTED_PROXIES = env.read("TRUSTED_PROXIES")
+SIGN_UP = env.read("SIGN_UP")
+MFA_ADAPTER = "accounts.adapter.SecondFactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+MFA_TOTP_ISSUER = "Quotidian"
+MFA_TOTP_TOLERANCE = 1  # a code of the last half minute still counts: telephones' clocks err
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/panel/"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
-EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+_MAIL = env.mail(env.read("EMAIL_URL"))
+EMAIL_BACKEND = _MAIL["EMAIL_BACKEND"]
+EMAIL_HOST, EMAIL_PORT = _MAIL["EMAIL_HOST"], _MAIL["EMAIL_PORT"]
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _MAIL["EMAIL_HOST_USER"], _MAIL["EMAIL_HOST_PASSWORD"]
+EMAIL_USE_TLS, EMAIL_USE_SSL = _MAIL["EMAIL_USE_TLS"], _MAIL["EMAIL_USE_SSL"]
+EMAIL_TIMEOUT = 20
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.read("EMAIL_FROM")
 
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_HTTPONLY = True
@@ -222,6 +241,8 @@ DRAIN_SECONDS = env.read("DRAIN_SECONDS")
 WORKER_HOST = "none"  # set by the worker command for the processes it forks
 FIRE_SECONDS = env.read("FIRE_SECONDS")
 SCHEDULE_SPREAD_SECONDS = env.read("SCHEDULE_SPREAD_SECONDS")
+DELETION_GRACE_DAYS = env.read("DELETION_GRACE_DAYS")
+STARTING_CREDIT = env.read("STARTING_CREDIT")
 RUN_RETENTION_DAYS = env.read("RUN_RETENTION_DAYS")
 WORKER_PROCESSES = env.read("WORKER_PROCESSES")
 LOCAL_MODEL = env.read("LOCAL_MODEL")

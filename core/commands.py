@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from core.asking import asked_by
 from core.errors import Refusal
 
 
@@ -21,7 +22,8 @@ class ProductCommand(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> str | None:
         try:
-            return self.act(**options)
+            with asked_by("command"):
+                return self.act(**options)
         except Refusal as refusal:
             raise CommandError(words(refusal)) from refusal
 

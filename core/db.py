@@ -1,12 +1,13 @@
 """What differs between the two databases, in one place."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from django.db import connections, models, transaction
 
 M = TypeVar("M", bound=models.Model)
+_TRACES_MS = 500  # how long a checkpoint waits for readers: whoever asks has more to do
 
 
 class Lost(Exception):
@@ -26,6 +27,19 @@ def locked(queryset: "models.QuerySet[M]", *, skip_locked: bool = False) -> "mod
     if not is_postgresql(queryset.db):
         return queryset
     return queryset.select_for_update(skip_locked=skip_locked, of=("self",), no_key=True)
+
+
+def shared(model: type[models.Model], keys: Collection[int]) -> None:
+    """Keep rows from changing beside others who ask for no more; whoever locks them waits for all of these.
+
+    What many workers look at for each batch is no queue then. In the order of keys, as `locked` rows are.
+    """
+    rows = model._base_manager.filter(pk__in=keys).order_by("pk")
+    if not keys or not is_postgresql(rows.db):
+        return
+    sql, params = rows.values_list("pk").query.sql_with_params()
+    with connections[rows.db].cursor() as cursor:
+        cursor.execute(f"{sql} FOR SHARE", params)
 
 
 def any_by(queryset: "models.QuerySet[M]", *order: str) -> bool:
@@ -100,3 +114,23 @@ def _one_by_one(table: str, fields: list[Any], written: int) -> str:
 def sql_instant(value: Any, using: str = "default") -> Any:
     """Return an instant as raw SQL must get it: SQLite compares texts, in the form Django stores them."""
     return connections[using].ops.adapt_datetimefield_value(value)
+
+
+def forget_traces(using: str = "default") -> bool:
+    """Have what was erased gone from SQLite's write-ahead log as well; freed pages are overwritten (`secure_delete`).
+
+    Return False while somebody reads an older state, and inside a transaction: try again. PostgreSQL's files are its
+    own to clear.
+    """
+    connection = connections[using]
+    if is_postgresql(using) or connection.in_atomic_block:
+        return is_postgresql(using)
+    patience = int(connection.settings_dict["OPTIONS"].get("timeout", 5) * 1000)
+    with connection.cursor() as cursor:
+        cursor.execute(f"PRAGMA busy_timeout={_TRACES_MS}")
+        try:
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            busy = cursor.fetchone()
+        finally:
+            cursor.execute(f"PRAGMA busy_timeout={patience}")
+    return not (busy and busy[0])

@@ -90,6 +90,7 @@ CATALOGUE: dict[str, Entry] = _table(
     _input("limit_unknown", "There is no limit called {name}."),
     _input("filter_unknown", "There is no filter called {name}."),
     _input("not_offered", "This is not offered here yet; leave it out."),
+    _input("proof_wrong", "This password or code is not right."),
     # Who may.
     _policy("not_signed_in", 401, "Sign in, or send a token."),
     _policy("token_invalid", 401, "This token is not known, or its time is over."),
@@ -119,12 +120,15 @@ CATALOGUE: dict[str, Entry] = _table(
     _conflict("idempotency_conflict", "This key was used for another request."),
     _conflict("gone", "It was deleted.", 410),
     _conflict("account_deleting", "Your account is being deleted. Nothing runs until that ends or is cancelled.", 410),
+    _conflict("deletion_missing", "Nobody asked for the deletion of this account."),
+    _conflict("deletion_committed", "The account is being erased already. That cannot be taken back."),
     # Not now.
     _transient(
         "stopped_by_operator",
         503,
         "Everything is on hold. An operator stopped all runs: “{reason}”. Nothing is lost; what falls due waits.",
     ),
+    _transient("account_state_unknown", 503, "Whether this account is being deleted cannot be read. Nothing was done."),
     _transient("rate_limited", 429, "Too many requests for now; the next one has to wait."),
     _transient("not_ready", 503, "The server is not ready yet. Try again in a few seconds."),
     Entry(
@@ -150,6 +154,7 @@ CATALOGUE: dict[str, Entry] = _table(
     _outcome("skip_date", "You left out this date."),
     _outcome("skip_next", "You left out this one."),
     _outcome("balance", "No credit left."),
+    _outcome("budget", "This month’s {most} are used up. Runs again on {resumes}."),
     _outcome("quota", "Today’s {most} runs are used up."),
     _outcome("approvals_pending", "5 approvals already wait."),
     _outcome("misfire", "The server noticed it too late. Rule: skip, and say so."),
@@ -199,6 +204,12 @@ CATALOGUE: dict[str, Entry] = _table(
     Entry("clock_runs_twice", "notice", 200, "{time} comes twice on {date}; it runs both times."),
     Entry("short_months_left_out", "notice", 200, "Months without a day {day} are left out."),
     Entry("leap_years_only", "notice", 200, "It runs in years with 29 February only."),
+    Entry(
+        "budget_reached",
+        "notice",
+        200,
+        "{name}: this month’s {most} are used up. What falls due is skipped until {resumes}.",
+    ),
     Entry("run_settled", "notice", 200, "{name}: {outcome}"),
     Entry("runs_missed", "notice", 200, "{count} schedules missed runs while the server was away: {names}"),
     Entry("provider_key_refused", "notice", 200, "The provider {provider} refused its key. Set another one."),
@@ -207,6 +218,12 @@ CATALOGUE: dict[str, Entry] = _table(
         "notice",
         200,
         "{name} was interrupted {count} times in a row. Perhaps what it asks for ends the worker.",
+    ),
+    Entry(
+        "deletion_failed",
+        "notice",
+        200,
+        "Deleting an account failed and was called off ({why}). Everything is as it was.",
     ),
     Entry("schedule_blocked", "notice", 200, "{name} is blocked: {why}"),
 )

@@ -6,19 +6,26 @@ through this table, so the import arrow keeps pointing left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, Protocol
 
 
 @dataclass(frozen=True)
 class StartPlan:
-    """What a turn needs to start: where its conversation goes, what it is called, and the text of the user."""
+    """What a turn needs to start: where its conversation goes, what it is called, and the text of the user.
+
+    `budget` is what its schedule may spend a month, `recent_costs` what its schedule's last runs cost; None where no
+    schedule began it.
+    """
 
     title: str
     project_id: int | None
     prompt: str
+    budget: Decimal | None = None
+    recent_costs: Sequence[Decimal] | None = None
 
 
 @dataclass(frozen=True)
@@ -113,6 +120,20 @@ def run_ids_of(turn_ids: Sequence[int]) -> dict[int, str]:
     return _run_ids[0](turn_ids) if _run_ids and turn_ids else {}
 
 
+ScheduleNames = Callable[[Any, Collection[str]], dict[str, str]]
+_schedule_names: list[ScheduleNames] = []
+
+
+def register_schedule_names(read: ScheduleNames) -> None:
+    """Register who knows what a person's schedules are called: their public ids in, names out. One query."""
+    _schedule_names[:] = [read]
+
+
+def schedule_names_of(user: Any, public_ids: Collection[str]) -> dict[str, str]:
+    """Return the name of each schedule of `user`; one that is gone is absent."""
+    return _schedule_names[0](user, public_ids) if _schedule_names and public_ids else {}
+
+
 Fires = Callable[[Any, str], bool]
 _fires: list[Fires] = []
 
@@ -139,3 +160,111 @@ def register_used(name: str, count: UsedCount) -> None:
 def used_by(user: Any) -> dict[str, int]:
     """Return every registered count for `user`, by name."""
     return {name: count(user) for name, count in _used.items()}
+
+
+_audit: list[Callable[..., Any]] = []
+
+
+def register_audit(write: Callable[..., Any]) -> None:
+    """Register who keeps the audit log (`accounts`), which pages of `core` write to."""
+    _audit[:] = [write]
+
+
+def audited(**entry: Any) -> None:
+    """Write an entry of the audit log in the caller's transaction; the keywords are those of `services/audit`."""
+    _audit[0](**entry)
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """A person whose account is being erased. `keep_usage`: figures of usage stay, without the person."""
+
+    user_id: int
+    keep_usage: bool = False
+
+
+class Eraser(Protocol):
+    """Erases at most `most` rows of one table that belong to somebody who leaves; called until it returns 0.
+
+    Runs inside the caller's transaction and may be called again after a crash at any point.
+    """
+
+    def __call__(self, leaving: Leaving, *, most: int, now: datetime) -> int: ...
+
+
+_erasers: dict[str, Eraser] = {}
+
+
+def register_eraser(table: str, erase: Eraser) -> None:
+    """Register what erases the rows of `table` ("schedules.Run"); what is pointed to before what points to it."""
+    _erasers[table] = erase
+
+
+def erasers() -> list[tuple[str, Eraser]]:
+    """Return every table with its eraser in the order of erasing: what was registered last goes first."""
+    return list(reversed(_erasers.items()))
+
+
+class AccountWork(Protocol):
+    """The room that works for people: it is stopped when an account's deletion is asked for."""
+
+    def suspend(self, user_id: int, *, now: datetime) -> int:
+        """Stop what runs of the person, in the caller's transaction; what is queued stays. Return how much."""
+
+    def working(self, user_id: int, *, now: datetime) -> int:
+        """Return how much of the person's is still worked on under a live lease."""
+
+
+_works: dict[str, AccountWork] = {}
+
+
+def register_account_work(name: str, work: AccountWork) -> None:
+    """Register the room `name` (`turns`) that works for people."""
+    _works[name] = work
+
+
+def account_works() -> dict[str, AccountWork]:
+    """Return every registered room that works for people, by name."""
+    return dict(_works)
+
+
+OwnedCount = Callable[[int], int]
+_owned: dict[str, OwnedCount] = {}
+
+
+def register_owned(name: str, count: OwnedCount) -> None:
+    """Register how many of something (`schedules`, `running_turns`) a person has: what a deletion says will go."""
+    _owned[name] = count
+
+
+def owned_by(user_id: int) -> dict[str, int]:
+    """Return every registered count of what the person has, by name."""
+    return {name: count(user_id) for name, count in _owned.items()}
+
+
+Exporter = Callable[[Any], Iterable[tuple[str, str]]]
+_exporters: dict[str, Exporter] = {}
+
+
+def register_exporter(name: str, export: Exporter) -> None:
+    """Register who gives what a person has as files: pairs of a path and its text."""
+    _exporters[name] = export
+
+
+def exporters() -> list[Exporter]:
+    """Return every registered exporter, in the order of the apps."""
+    return list(_exporters.values())
+
+
+AgentsUsed = Callable[[Sequence[int]], Iterable[int]]
+_agents_used: dict[str, AgentsUsed] = {}
+
+
+def register_agents_used(name: str, used: AgentsUsed) -> None:
+    """Register who knows which agents something that is not over is on: ids of agents in, those in use out."""
+    _agents_used[name] = used
+
+
+def agents_in_use(agent_ids: Sequence[int]) -> set[int]:
+    """Return those of the agents that something which is not over is on."""
+    return {pk for used in _agents_used.values() for pk in used(agent_ids)}

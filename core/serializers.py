@@ -229,3 +229,13 @@ def parse_instant(value: Any) -> datetime:
         return datetime.fromisoformat(value.upper()).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise refuse("wrong_type", expected=InstantField.expected) from error
+
+
+def instant_filter(query: Mapping[str, str], name: str) -> Any:
+    """Return the filter `name` as an instant, or None. Raises Refusal at the filter."""
+    if name not in query:
+        return None
+    try:
+        return parse_instant(query[name])
+    except ValidationError as error:
+        raise Refusal.of(list(field_errors(error.detail, name))) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, overload
@@ -31,3 +32,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(part) for part in value]
     return str(value)
+
+
+def pretty(value: Any) -> str:
+    """Return `value` as JSON that people read: indented, letters as they are."""
+    return json.dumps(plain(value), ensure_ascii=False, indent=2) + "\n"

@@ -42,6 +42,7 @@ class ChatProjectAdmin(ReadOnlyAdmin):
     list_display = ("__str__", "owner", "made", "archived")
     list_select_related = ("owner",)
     page_select_related = ("owner",)
+    audited = ("archived_at", "deleted_at")
     list_filter = (StateFilter,)
     search_fields = ("public_id",)
     search_ids = {"prj": "public_id"}
@@ -91,14 +92,28 @@ class ChatProjectAdmin(ReadOnlyAdmin):
         """Hide them from pickers; their schedules keep running."""
         now = clock_now()
         did = str(_("Archived"))
-        act_on(self, request, queryset, lambda row: project_archive(project=row, archived=True, now=now), did=did)
+        act_on(
+            self,
+            request,
+            queryset,
+            lambda row: project_archive(project=row, archived=True, now=now),
+            verb="archived",
+            did=did,
+        )
 
     @admin.action(description=_("Bring selected projects back"), permissions=["operate"])
     def bring_back(self, request: HttpRequest, queryset: QuerySet[ChatProject]) -> None:
         """Show them in pickers again."""
         now = clock_now()
         did = str(_("Brought back"))
-        act_on(self, request, queryset, lambda row: project_archive(project=row, archived=False, now=now), did=did)
+        act_on(
+            self,
+            request,
+            queryset,
+            lambda row: project_archive(project=row, archived=False, now=now),
+            verb="brought_back",
+            did=did,
+        )
 
     def can_act(self, obj: ChatProject, act: str) -> bool:
         return obj.deleted_at is None and (obj.archived_at is None) == (act == "archive")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from accounts.domain.limits import Limits
-from core.wire import instant, plain
+from accounts.models import User
+from core.wire import instant, plain, pretty
 from projects.domain.destination import Policy
 from projects.models import ChatProject
+from projects.selectors import filed_counts, projects_of
 
 Json = dict[str, Any]
 
@@ -38,3 +40,10 @@ def limits_out(limits: Limits, policy: Policy, pin: str | None, used: Mapping[st
     pinned = {"id": pin, "name": policy.pin_name} if policy.pinned else None
     shown["pinned_project"] = {"value": pinned, "source": policy.pin_source}
     return shown | dict(used)
+
+
+def projects_export(user: User) -> Iterator[tuple[str, str]]:
+    """Yield the person's projects as one file, for `core.registry.register_exporter`."""
+    projects = list(projects_of(user).order_by("pk"))
+    counts = filed_counts([project.pk for project in projects])
+    yield "projects.json", pretty([project_out(project, counts[project.pk]) for project in projects])

@@ -50,6 +50,11 @@ def projects_of(owner: User) -> QuerySet[ChatProject]:
     return ChatProject.objects.filter(owner=owner, deleted_at=None)
 
 
+def projects_count(user_id: int) -> int:
+    """Return how many projects the person has, archived ones included."""
+    return ChatProject.objects.filter(owner=user_id, deleted_at=None).count()
+
+
 def project_find(owner: User, public_id: str) -> ChatProject | None:
     """Return the owner's project, or None when it is not there or somebody else's (P15)."""
     return projects_of(owner).filter(public_id=public_id).first()

@@ -80,6 +80,7 @@ class Schedule(models.Model):
     balance_skip_streak = models.PositiveIntegerField(default=0)
     streak_through = models.DateTimeField(null=True, help_text="Newest occurrence that has settled (R10).")
     counters_as_of = models.DateTimeField(null=True)
+    recent_costs = models.JSONField(default=list, editable=False, help_text="Of the last five runs that cost anything.")
 
     class Meta:
         indexes = [

@@ -51,6 +51,19 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(os.environ["QUOTIDIAN_DATA_DIR"], ignore_errors=True)
 
 
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
+    """Let a test of its own transactions be cleaned up on SQLite, where cleaning up means deleting row by row.
+
+    The log's trigger against that is tried by a test that puts it back (tests/accounts/services/test_audit.py).
+    """
+    from django.db import connection
+
+    if connection.vendor == "sqlite":
+        with django_db_blocker.unblock(), connection.cursor() as cursor:
+            cursor.execute("DROP TRIGGER IF EXISTS audit_DELETE")
+
+
 @pytest.fixture
 def now() -> datetime:
     """Return the instant that tests mean by "now": Monday 2026-06-01 08:00 UTC."""

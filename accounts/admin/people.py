@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from allauth.mfa.utils import is_mfa_enabled
 from django import forms
 from django.contrib import admin
 from django.contrib.auth.models import Group, Permission
@@ -22,9 +23,11 @@ from unfold.widgets import UnfoldAdminPasswordWidget
 
 from accounts.models import User
 from accounts.services.access import SWITCHES, access_set, may_set_password, password_set
+from accounts.services.sessions import second_factor_remove
 from accounts.services.users import profile_edit, user_create
-from core.admin import OperatorAdmin, OperatorForm, link, stamp
+from core.admin import Noting, OperatorAdmin, OperatorForm, act_on, link, stamp
 from core.admin.paging import NextChangeList
+from core.clock import now as clock_now
 from core.errors import Refusal
 
 PROFILE = ("display_name", "zone", "locale", "clock", "first_weekday", "theme")
@@ -86,14 +89,17 @@ class UserAdmin(OperatorAdmin):
     search_ids = {"usr": "public_id"}
     search_owner = "pk"
     search_text = "email"
+    noted_by_service = True
     ordering = ("-id",)
     autocomplete_fields = ()
     filter_horizontal = ("user_permissions",)
-    readonly_fields = ("public_id", "last_login", "joined", "theirs")
+    readonly_fields = ("public_id", "last_login", "joined", "theirs", "second_factor")
+    actions = ("drop_second_factor",)
+    object_actions = {"drop_second_factor": _("Remove second factor")}
     add_fieldsets = ((None, {"fields": ("email", "new_password", "display_name", "zone", "is_staff")}),)
     fieldsets = (
         (None, {"fields": ("email", "display_name", "public_id", "joined", "last_login", "theirs")}),
-        (_("Access"), {"fields": ("new_password", *SWITCHES, "groups", "user_permissions")}),
+        (_("Access"), {"fields": ("new_password", "second_factor", *SWITCHES, "groups", "user_permissions")}),
         (_("How times and pages are shown"), {"fields": ("zone", "locale", "clock", "first_weekday", "theme")}),
     )
 
@@ -104,6 +110,25 @@ class UserAdmin(OperatorAdmin):
     @display(description=_("Joined"), ordering="date_joined")
     def joined(self, obj: User) -> SafeString | str:
         return stamp(obj.date_joined)
+
+    @display(description=_("Second factor"), boolean=True)
+    def second_factor(self, obj: User) -> bool:
+        return is_mfa_enabled(obj)
+
+    def can_act(self, obj: User, act: str) -> bool:
+        return is_mfa_enabled(obj)
+
+    @admin.action(description=_("Remove the second factor of selected"), permissions=["change"])
+    def drop_second_factor(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        """Let people who lost theirs in with their password alone; an operator's only by who holds all rights."""
+        now, by = clock_now(), _operator(request)
+
+        def removed(user: User) -> bool:
+            if not may_set_password(by, user):
+                raise Refusal("permission_denied")
+            return second_factor_remove(user=user, actor=by, now=now)
+
+        act_on(self, request, queryset, removed, verb="second_factor", did=str(_("Removed")))
 
     @display(description=_("Theirs"))
     def theirs(self, obj: User) -> SafeString:
@@ -149,15 +174,6 @@ class UserAdmin(OperatorAdmin):
         over = obj is not None and obj.is_superuser and not request.user.is_superuser
         return not over and super().has_change_permission(request, obj)
 
-    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
-        """Say what changed of the profile; what changed of access and password the services have noted."""
-        if not add:
-            form.changed_data = [name for name in form.changed_data if name in PROFILE]
-        return super().construct_change_message(request, form, formsets, add)
-
-    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        return super().log_change(request, obj, message) if message else None
-
     def write(self, request: HttpRequest, obj: Any, form: Any, change: bool, now: datetime) -> User:
         data = form.cleaned_data
         if not change:
@@ -167,10 +183,12 @@ class UserAdmin(OperatorAdmin):
                 display_name=data.get("display_name", ""),
                 zone=data.get("zone") or None,
                 operator=bool(data.get("is_staff")) and request.user.is_superuser,
+                actor=_operator(request),
                 now=now,
             )
         user = User.objects.get(pk=obj.pk)
-        profile_edit(user=user, values={name: data[name] for name in PROFILE if name in form.changed_data})
+        values = {name: data[name] for name in PROFILE if name in form.changed_data}
+        profile_edit(user=user, values=values, actor=_operator(request), now=now)
         self._write_access(request, user, form, now)
         if data.get("new_password"):
             password_set(user=user, password=data["new_password"], actor=_operator(request), now=now)
@@ -199,13 +217,24 @@ admin.site.unregister(Group)
 
 
 @admin.register(Group)
-class GroupAdmin(ModelAdmin):
+class GroupAdmin(Noting, ModelAdmin):
     """Groups, with the product's own permissions only."""
 
     list_display = ("name",)
     search_fields = ("name",)
     filter_horizontal = ("permissions",)
     ordering = ("name",)
+    audited = ("name", "permissions")
+
+    def values_of(self, pk: Any) -> dict[str, Any]:
+        """Return the group's name and the codenames of its permissions."""
+        group = Group.objects.filter(pk=pk).first()
+        codes = Permission.objects.filter(group=pk).order_by("codename").values_list("codename", flat=True)
+        return {"name": group.name, "permissions": list(codes)} if group else {}
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        request.audit_before = self.values_of(obj.pk)  # type: ignore[attr-defined]
+        super().save_model(request, obj, form, change)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[NextChangeList]:
         return NextChangeList

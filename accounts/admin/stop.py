@@ -41,6 +41,7 @@ class GlobalStopAdmin(OperatorAdmin):
     readonly_fields = ("since", "changed_by", "environment")
     page_select_related = ("changed_by",)
     show_add_link = False
+    noted_by_service = True
 
     @display(description=_("Since"))
     def since(self, obj: GlobalStop) -> SafeString | str:

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
-from accounts.models import ApiToken
+from accounts.models import ApiToken, User
 from accounts.services.tokens import token_revoke
 from core.admin import ReadOnlyAdmin, stamp
 from core.admin.paging import NextChangeList
@@ -46,6 +46,7 @@ class ApiTokenAdmin(ReadOnlyAdmin):
     ordering = ("-created", "digest")
     fields = ("name", "user", "public_id", "may", "made", "expires", "used")
     deletable = True
+    noted_by_service = True
     delete_warning = _("Whatever uses it is refused from now on.")
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[NextChangeList]:
@@ -77,4 +78,5 @@ class ApiTokenAdmin(ReadOnlyAdmin):
         return stamp(obj.last_used_at)
 
     def erase(self, request: HttpRequest, obj: Any, now: datetime) -> None:
-        token_revoke(token=ApiToken.objects.get(public_id=obj.public_id), now=now)
+        actor = request.user if isinstance(request.user, User) else None
+        token_revoke(token=ApiToken.objects.get(public_id=obj.public_id), actor=actor, now=now)

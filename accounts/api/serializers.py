@@ -6,6 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from accounts.models import AuditEntry
 from core.serializers import IdField, InstantField, ListOf, StrictSerializer, TextField, WholeField, WordField
 
 
@@ -57,3 +58,26 @@ class TokenMade(TokenShown):
     """A token right after it was made; a replay has null in place of the secret."""
 
     token = serializers.CharField(allow_null=True)
+
+
+class AuditPerson(serializers.Serializer[Any]):
+    """A person in the audit log: the random key that stands there, and who it is as long as they have an account."""
+
+    key = serializers.CharField()
+    email = serializers.CharField(allow_null=True)
+
+
+class AuditShown(serializers.Serializer[Any]):
+    """An entry of the audit log on the wire."""
+
+    id = serializers.CharField()
+    at = serializers.DateTimeField()
+    act = serializers.CharField()
+    who = AuditPerson(allow_null=True)
+    source = serializers.ChoiceField(choices=list(AuditEntry.SOURCES))  # type: ignore[assignment]
+    request_id = serializers.CharField(allow_blank=True)
+    kind = serializers.CharField(allow_blank=True)
+    subject = serializers.CharField(allow_null=True)
+    whom = AuditPerson(allow_null=True)
+    before = serializers.DictField()
+    after = serializers.DictField()

@@ -1,21 +1,37 @@
-"""`/api/v1/me` and `/api/v1/tokens`."""
+"""`/api/v1/me`, `/api/v1/tokens` and `/api/v1/audit`."""
 
 from __future__ import annotations
 
-from drf_spectacular.utils import extend_schema
+from collections.abc import Iterable, Sequence
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.response import Response
 
 from accounts import outputs
 from accounts.api.creating import created
-from accounts.api.serializers import MeEdit, MeShown, TokenCreate, TokenMade, TokenShown
-from accounts.models import ApiToken, User
+from accounts.api.serializers import AuditShown, MeEdit, MeShown, TokenCreate, TokenMade, TokenShown
+from accounts.models import ApiToken, AuditEntry, User
+from accounts.selectors.audit import audit_entries, may_read_audit, people_named
 from accounts.selectors.permissions import held
 from accounts.selectors.tokens import token_find, tokens_of
 from accounts.services.tokens import token_create, token_revoke
 from accounts.services.users import profile_edit
 from core.api import KEYED, Api, ApiRequest, edge_now, found, problems
+from core.errors import Refusal
 from core.paging import query_of
-from core.serializers import validated
+from core.serializers import instant_filter, validated
+
+AUDIT_FILTERS = {
+    "act": "Kind of thing and verb: `limitset.changed`, `user.access`.",
+    "kind": "Kind of thing that was acted on: `schedule`, `user`.",
+    "subject": "Id of what was acted on.",
+    "who": "Key of the person who acted.",
+    "whom": "Key of the person whose it is.",
+    "source": "`admin`, `panel`, `api`, `command` or `system`.",
+    "request_id": "Id of the request (`X-Request-ID`).",
+    "since": "Instant: then or later.",
+    "until": "Instant: before then.",
+}
 
 
 class Me(Api):
@@ -35,6 +51,33 @@ class Me(Api):
         """Change how times and names are shown to me."""
         user = profile_edit(user=request.user, values=validated(MeEdit, request.data))
         return Response(outputs.me_out(user, held(user)))
+
+
+class Audit(Api):
+    """The audit log, for operators who may read it; a token of theirs needs `audit:read`."""
+
+    required_scopes = {"list": "audit:read"}
+    queryset = AuditEntry.objects.none()
+    serializer_class = AuditShown
+
+    @extend_schema(
+        operation_id="audit_list",
+        parameters=[OpenApiParameter(name, str, description=text) for name, text in AUDIT_FILTERS.items()],
+        responses={200: AuditShown(many=True), **problems()},
+    )
+    def list(self, request: ApiRequest) -> Response:
+        """List what operators and policy did, newest first."""
+        query = query_of(request, *AUDIT_FILTERS)
+        if not may_read_audit(request.user):
+            raise Refusal("permission_denied")
+        since, until = instant_filter(query, "since"), instant_filter(query, "until")
+        rows = audit_entries(values=query, subject=query.get("subject"), since=since, until=until)
+        return self.pages(rows, _audit_out)
+
+
+def _audit_out(page: Sequence[AuditEntry]) -> Iterable[outputs.Json]:
+    people = people_named({key for entry in page for key in (entry.who, entry.whom)})
+    return [outputs.audit_out(entry, people) for entry in page]
 
 
 class Tokens(Api):
@@ -59,7 +102,7 @@ class Tokens(Api):
         secrets: list[str] = []
 
         def make(values: dict) -> ApiToken:  # type: ignore[type-arg]
-            token, secret = token_create(user=request.user, now=now, **values)
+            token, secret = token_create(user=request.user, actor=request.user, now=now, **values)
             secrets.append(secret)
             return token
 
@@ -77,5 +120,5 @@ class Tokens(Api):
     @extend_schema(responses={204: None, **problems(404)})
     def destroy(self, request: ApiRequest, id: str) -> Response:
         """Revoke a token; it ends at once."""
-        token_revoke(token=found(token_find(request.user, id)), now=edge_now())
+        token_revoke(token=found(token_find(request.user, id)), actor=request.user, now=edge_now())
         return Response(status=204)

@@ -12,6 +12,7 @@ SCOPES = (
     "runs:write",
     "conversations:read",
     "conversations:write",
+    "audit:read",
 )
 _FIRE = re.compile(r"fire:[a-z0-9_]{1,40}")
 

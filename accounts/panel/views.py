@@ -16,11 +16,12 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.models import User
+from accounts.panel.forms import errors_of
 from accounts.selectors.setup import account_exists
+from accounts.services.sessions import session_noted
 from accounts.services.users import profile_edit, setup_complete, setup_link_open
 from core.clock import now as clock_now
 from core.errors import Refusal
-from core.human import say
 from core.panel import done, face, reader_of, refused, where_from
 from core.walltime import zone_names
 
@@ -53,8 +54,7 @@ def setup(request: HttpRequest, token: str) -> HttpResponse:
         if not refusal.fields:
             return refused(request, refusal)
         return _setup_form(request, typed, refusal)
-    login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
-    return HttpResponseRedirect(reverse("schedules:panel"), status=303)
+    return _entered(request, user)
 
 
 @face
@@ -86,6 +86,12 @@ def preferences(request: HttpRequest) -> HttpResponse:
 _PREFERENCES = ("display_name", "zone", "clock", "first_weekday", "theme")
 
 
+def _entered(request: HttpRequest, user: User) -> HttpResponse:
+    login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
+    session_noted(request)
+    return HttpResponseRedirect(reverse("schedules:panel"), status=303)
+
+
 def _checked(typed: dict[str, str]) -> dict[str, Any]:
     allowed = {"clock": ("24", "12"), "theme": _THEMES, "first_weekday": tuple("0123456")}
     for name, choices in allowed.items():
@@ -95,14 +101,14 @@ def _checked(typed: dict[str, str]) -> dict[str, Any]:
 
 
 def _setup_form(request: HttpRequest, values: dict[str, str], refusal: Refusal | None = None) -> HttpResponse:
-    context = {"v": values, "errors": _errors(refusal), "zones": _zones(), "action": request.path}
+    context = {"v": values, "errors": errors_of(refusal), "zones": _zones(), "action": request.path}
     return render(request, "accounts/setup.html", context, status=refusal.status if refusal else 200)
 
 
 def _preferences_form(request: HttpRequest, values: dict[str, Any], refusal: Refusal | None = None) -> HttpResponse:
     context = {
         "v": values,
-        "errors": _errors(refusal),
+        "errors": errors_of(refusal),
         "zones": _zones(),
         "clocks": [("24", _("24 hours, 18:00")), ("12", _("12 hours, 6:00 PM"))],
         "weekdays": [(number, str(name)) for number, name in WEEKDAYS.items()],
@@ -111,13 +117,6 @@ def _preferences_form(request: HttpRequest, values: dict[str, Any], refusal: Ref
         "here": "settings",
     }
     return render(request, "accounts/settings.html", context, status=refusal.status if refusal else 200)
-
-
-def _errors(refusal: Refusal | None) -> dict[str, list[dict[str, str]]]:
-    errors: dict[str, list[dict[str, str]]] = {}
-    for error in refusal.fields if refusal else ():
-        errors.setdefault(error.path, []).append({"code": error.code, "text": say(error.code, error.params)})
-    return errors
 
 
 def _zones() -> list[tuple[str, str]]:

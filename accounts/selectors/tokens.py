@@ -15,3 +15,8 @@ def tokens_of(user: User) -> QuerySet[ApiToken]:
 def token_find(user: User, public_id: str) -> ApiToken | None:
     """Return the person's token, or None when it is not there or somebody else's."""
     return tokens_of(user).filter(public_id=public_id).first()
+
+
+def tokens_count(user_id: int) -> int:
+    """Return how many tokens the person has."""
+    return ApiToken.objects.filter(user=user_id).count()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
+from typing import Any
 
 from django.contrib.auth.models import Group, Permission
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from accounts.domain.limits import NAMES
 from accounts.models import LimitSet, User
-from core.audit import REMOVED, noted
+from accounts.services.audit import audit, audit_changed
 from core.db import serialised
 from core.errors import FieldError, Refusal
 
@@ -39,6 +41,7 @@ def access_set(
     with serialised(_OPERATORS):
         operators = User.objects.filter(is_active=True, is_staff=True, is_superuser=True)
         operated = operators.filter(pk=user.pk).exists()
+        before = _rights(user, groups is not None, permissions is not None)
         User.objects.filter(pk=user.pk).update(**values)
         user.refresh_from_db(fields=SWITCHES)
         if operated and not operators.exists():
@@ -47,11 +50,19 @@ def access_set(
             user.groups.set(groups)
         if permissions is not None:
             user.user_permissions.set(permissions)
-        said = [f"{name}: {'on' if value else 'off'}" for name, value in values.items()]
-        said += ["groups"] if groups is not None else []
-        said += ["rights"] if permissions is not None else []
-        noted(actor, user, ", ".join(said), now=now)
+        after = _rights(user, groups is not None, permissions is not None)
+        audit_changed(act="user.access", actor=actor, subject=user, before=before, after=after, now=now)
     return user
+
+
+def _rights(user: User, groups: bool, permissions: bool) -> dict[str, Any]:
+    """Return what binds and frees a person, as it is stored now."""
+    shown: dict[str, Any] = User.objects.filter(pk=user.pk).values(*SWITCHES).get()
+    if groups:
+        shown["groups"] = list(user.groups.order_by("name").values_list("name", flat=True))
+    if permissions:
+        shown["rights"] = list(user.user_permissions.order_by("codename").values_list("codename", flat=True))
+    return shown
 
 
 def may_set_password(actor: User, user: User) -> bool:
@@ -78,12 +89,15 @@ def password_set(*, user: User, password: str, actor: User | None = None, now: d
     user.set_password(password)
     with transaction.atomic():
         user.save(update_fields=["password"])
-        noted(actor, user, "password", now=now)
+        audit(act="user.password", actor=actor, subject=user, now=now)
     return user
 
 
 def limits_forget(*, row: LimitSet, actor: User | None = None, now: datetime) -> None:
     """Remove the limits of one scope: from now on everything there is inherited."""
     with transaction.atomic():
-        if LimitSet.objects.filter(pk=row.pk).delete()[0]:
-            noted(actor, row, "", act=REMOVED, now=now)
+        held = LimitSet.objects.filter(pk=row.pk).first()
+        if held is not None:
+            before = {name: getattr(held, name) for name in NAMES if getattr(held, name) is not None}
+            audit(act="limitset.removed", actor=actor, subject=held, before=before, now=now)
+            held.delete()

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from accounts.domain.limits import DEPLOYMENT_ONLY, NAMES
 from accounts.models import LimitSet, User
-from core.audit import ADDED, CHANGED, noted
+from accounts.services.audit import audit, audit_changed
 from core.errors import FieldError, Refusal
 
 _MOST = 2_147_483_647
@@ -48,11 +48,14 @@ def limits_set(
         row, made = LimitSet.objects.select_for_update().get_or_create(
             scope=scope, group=group, user=user, defaults={"updated_at": now}
         )
+        before = {name: getattr(row, name) for name in values}
         for name, value in {**values, "updated_at": now}.items():
             setattr(row, name, value)
         row.save(update_fields=[*values, "updated_at"])
-        said = ", ".join(f"{name}: {'inherit' if value is None else value}" for name, value in values.items())
-        noted(actor, row, said, act=ADDED if made else CHANGED, now=now)
+        if made:
+            audit(act="limitset.added", actor=actor, subject=row, after=values, now=now)
+        else:
+            audit_changed(act="limitset.changed", actor=actor, subject=row, before=before, after=values, now=now)
     return row
 
 

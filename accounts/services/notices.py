@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -40,3 +40,9 @@ def operators_tell(*, code: str, params: Mapping[str, Any], subject: str, dedupe
             dedupe_key=f"{dedupe_key}:{user_id}",
             now=now,
         )
+
+
+def notices_forget(*, subjects: Collection[str]) -> int:
+    """Remove what anybody was told of these subjects, who leave with all that is theirs; return how many (A6)."""
+    named = [subject for subject in subjects if subject]
+    return Notice.objects.filter(subject__in=named).delete()[0] if named else 0

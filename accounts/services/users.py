@@ -16,6 +16,9 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 
 from accounts.models import SetupLink, User
+from accounts.selectors.deletions import owner_free
+from accounts.services.audit import audit, audit_changed, told
+from accounts.services.spend import credit_start
 from core.db import serialised
 from core.errors import FieldError, Refusal
 from core.text import graphemes, has_nul, tidy
@@ -34,6 +37,7 @@ def user_create(
     operator: bool = False,
     zone: str | None = None,
     display_name: str = "",
+    actor: User | None = None,
     now: datetime,
 ) -> User:
     """Make an account in the group "Members", which holds `use_schedules` and `create_schedules`.
@@ -59,6 +63,9 @@ def user_create(
         with transaction.atomic():
             user.save(force_insert=True)
             user.groups.add(members_group())
+            audit(act="user.added", actor=actor, subject=user, after={"operator": operator}, now=now)
+            if settings.STARTING_CREDIT:
+                credit_start(user=user, amount=settings.STARTING_CREDIT, now=now)
     except IntegrityError as error:
         raise Refusal.at("email", "email_taken") from error
     return user
@@ -106,10 +113,13 @@ def setup_complete(
         return user_create(email=email, password=password, operator=True, zone=zone, display_name=display_name, now=now)
 
 
-def profile_edit(*, user: User, values: Mapping[str, Any]) -> User:
+def profile_edit(
+    *, user: User, values: Mapping[str, Any], actor: User | None = None, now: datetime | None = None
+) -> User:
     """Change any of `display_name`, `zone`, `locale`, `clock`, `first_weekday`, `theme`; other columns stay untouched.
 
-    A new zone moves no schedule: each keeps its own. Raises Refusal with the fields that cannot be used.
+    An `actor` is an operator, whose act is noted at `now`; people who edit themselves have none. A new zone moves no
+    schedule: each keeps its own. Raises Refusal with the fields that cannot be used.
     """
     errors = []
     for name, value in values.items():
@@ -123,8 +133,22 @@ def profile_edit(*, user: User, values: Mapping[str, Any]) -> User:
         user.refresh_from_db(fields=list(values))
         raise Refusal.of(errors)
     if values:
-        user.save(update_fields=list(values))
+        with transaction.atomic():
+            if actor is None and values.keys() - {"theme"}:
+                owner_free(user.pk)
+            before = User.objects.filter(pk=user.pk).values(*values).first() or {}
+            user.save(update_fields=list(values))
+            if actor is not None and now is not None:
+                _noted(user, before, actor, now)
     return user
+
+
+def _noted(user: User, before: Mapping[str, Any], actor: User, now: datetime) -> None:
+    """Write what an operator changed of somebody's profile; a name is a person's own text."""
+    was, become = dict(before), {name: getattr(user, name) for name in before}
+    if "display_name" in was:
+        was["display_name"], become["display_name"] = told(was["display_name"], become["display_name"])
+    audit_changed(act="user.changed", actor=actor, subject=user, before=was, after=become, now=now)
 
 
 def zone_known(name: str) -> bool:

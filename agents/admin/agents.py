@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
-from agents.admin.tombstones import DeletedFilter, WithTombstones
+from agents.admin.tombstones import DeletedFilter, WithTombstones, asker
 from agents.models import Agent, ChatModel
 from agents.selectors import state_of_agent
 from agents.services.catalogue import agent_delete, agent_save
@@ -106,13 +106,14 @@ class AgentAdmin(WithTombstones):
         values = {name: data[name] for name in COLUMNS if name in (form.changed_data if change else data)}
         if values.get("tools", {}) is None:
             values["tools"] = {}
-        return agent_save(agent=obj if change else None, values=values, now=now)
+        return agent_save(agent=obj if change else None, values=values, actor=asker(request), now=now)
 
     def erase(self, request: HttpRequest, obj: Any, now: datetime) -> None:
-        agent_delete(agent=obj, now=now)
+        agent_delete(agent=obj, actor=asker(request), now=now)
 
     @admin.action(description=_("Test selected agents"), permissions=["change"])
     def try_it(self, request: HttpRequest, queryset: QuerySet[Agent]) -> None:
         """Ask each agent one short question."""
         for agent in queryset.select_related("model__provider")[:5]:
+            self.note(request, "tried", agent)
             self.say_tried(request, agent.name, agent_try(agent=agent, now=clock_now()))

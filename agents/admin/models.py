@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from agents.admin.tombstones import DeletedFilter, WithTombstones
+from agents.admin.tombstones import DeletedFilter, WithTombstones, asker
 from agents.models import ChatModel, ModelProvider
 from agents.services.catalogue import model_delete, model_save
 from core.admin import OperatorForm
@@ -58,7 +58,7 @@ class ChatModelAdmin(WithTombstones):
     def write(self, request: HttpRequest, obj: Any, form: Any, change: bool, now: datetime) -> ChatModel:
         data = form.cleaned_data
         values = {name: data[name] for name in COLUMNS if name in (form.changed_data if change else data)}
-        return model_save(model=obj if change else None, values=values)
+        return model_save(model=obj if change else None, values=values, actor=asker(request), now=now)
 
     def erase(self, request: HttpRequest, obj: Any, now: datetime) -> None:
-        model_delete(model=obj, now=now)
+        model_delete(model=obj, actor=asker(request), now=now)

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanSwitchWidget
 
-from agents.admin.tombstones import DeletedFilter, WithTombstones
+from agents.admin.tombstones import DeletedFilter, WithTombstones, asker
 from agents.models import ModelProvider
 from agents.services.catalogue import provider_delete, provider_save
 from agents.services.trying import provider_try
@@ -120,15 +120,16 @@ class ModelProviderAdmin(WithTombstones):
         data = form.cleaned_data
         values = {name: data[name] for name in COLUMNS if name in (form.changed_data if change else data)}
         key = data.get("key") or ("" if data.get("clear_key") else None)
-        return provider_save(provider=obj if change else None, values=values, key=key, now=now)
+        return provider_save(provider=obj if change else None, values=values, key=key, actor=asker(request), now=now)
 
     def erase(self, request: HttpRequest, obj: Any, now: datetime) -> None:
-        provider_delete(provider=obj, now=now)
+        provider_delete(provider=obj, actor=asker(request), now=now)
 
     @admin.action(description=_("Test selected providers"), permissions=["change"])
     def try_it(self, request: HttpRequest, queryset: QuerySet[ModelProvider]) -> None:
         """Ask each provider's first model one short question."""
         for provider in queryset[:5]:
+            self.note(request, "tried", provider)
             try:
                 self.say_tried(request, provider.name, provider_try(provider=provider, now=clock_now()))
             except Refusal:

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models import User
 from agents.services.trying import Tried
 from core.admin import OperatorAdmin
 
@@ -26,10 +27,16 @@ class DeletedFilter(admin.SimpleListFilter):
         return queryset.filter(deleted_at__isnull=self.value() != "yes")
 
 
+def asker(request: HttpRequest) -> User | None:
+    """Return the operator who asks."""
+    return request.user if isinstance(request.user, User) else None
+
+
 class WithTombstones(OperatorAdmin):
     """A tombstone can be looked at, and nothing more."""
 
     deletable = True
+    noted_by_service = True
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         gone = obj is not None and obj.deleted_at is not None

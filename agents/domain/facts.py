@@ -1,6 +1,8 @@
 """What others may know of an agent without reading its row."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from agents.domain.pricing import Prices
 
 
 @dataclass(frozen=True)
@@ -13,3 +15,4 @@ class AgentFacts:
     deleted: bool
     enabled: bool
     model_ok: bool
+    prices: Prices = field(default_factory=Prices)

@@ -9,7 +9,9 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.db import IntegrityError, models, transaction
 
+from accounts.models import User
 from agents.models import Agent, ChatModel, ModelProvider
+from agents.services.noting import note_gone, note_saved
 from agents.services.providers import KINDS_WITH_ADDRESS
 from core.crypto import seal
 from core.db import locked
@@ -31,7 +33,12 @@ M = TypeVar("M", ModelProvider, ChatModel, Agent)
 
 
 def provider_save(
-    *, provider: ModelProvider | None, values: Mapping[str, Any], key: str | None = None, now: datetime
+    *,
+    provider: ModelProvider | None,
+    values: Mapping[str, Any],
+    key: str | None = None,
+    actor: User | None = None,
+    now: datetime,
 ) -> ModelProvider:
     """Add a provider (None) or change the named columns of one.
 
@@ -51,21 +58,23 @@ def provider_save(
         errors.append(FieldError("key_env", "wrong_type", {"expected": "empty where a key is given"}))
     if _twin(row):
         errors.append(FieldError("name", "name_taken", {"name": row.name}))
-    return _stored(provider, row, wanted, errors, now)
+    return _stored(provider, row, wanted, errors, actor, now)
 
 
-def provider_delete(*, provider: ModelProvider, now: datetime) -> bool:
+def provider_delete(*, provider: ModelProvider, actor: User | None = None, now: datetime) -> bool:
     """Delete a provider with its key; return whether the row is gone. Its models go with it.
 
     Agents on its models stay and say that their model is switched off (`model_unavailable`).
     """
     with transaction.atomic():
         for model in ChatModel.objects.filter(provider=provider, deleted_at=None):
-            model_delete(model=model, now=now)
-        return _gone(provider, now, key_encrypted="", key_env="", enabled=False)
+            model_delete(model=model, actor=actor, now=now)
+        return _gone(provider, actor, now, key_encrypted="", key_env="", enabled=False)
 
 
-def model_save(*, model: ChatModel | None, values: Mapping[str, Any]) -> ChatModel:
+def model_save(
+    *, model: ChatModel | None, values: Mapping[str, Any], actor: User | None = None, now: datetime
+) -> ChatModel:
     """Add a model (None) or change the named columns of one. Raises Refusal with the fields that cannot be used."""
     wanted = _texts(values)
     row = _merged(model, ChatModel, wanted)
@@ -79,16 +88,16 @@ def model_save(*, model: ChatModel | None, values: Mapping[str, Any]) -> ChatMod
         for name in ("price_input", "price_cached", "price_output")
         if wanted.get(name) is not None and wanted[name] < 0
     ]
-    return _stored(model, row, wanted, errors)
+    return _stored(model, row, wanted, errors, actor, now)
 
 
-def model_delete(*, model: ChatModel, now: datetime) -> bool:
+def model_delete(*, model: ChatModel, actor: User | None = None, now: datetime) -> bool:
     """Delete a model; return whether the row is gone. With agents on it a tombstone stays."""
     with transaction.atomic():
-        return _gone(model, now, enabled=False)
+        return _gone(model, actor, now, enabled=False)
 
 
-def agent_save(*, agent: Agent | None, values: Mapping[str, Any], now: datetime) -> Agent:
+def agent_save(*, agent: Agent | None, values: Mapping[str, Any], actor: User | None = None, now: datetime) -> Agent:
     """Add an agent (None) or change the named columns of one; without an owner all may use it.
 
     Raises Refusal with the fields that cannot be used.
@@ -101,16 +110,16 @@ def agent_save(*, agent: Agent | None, values: Mapping[str, Any], now: datetime)
     errors += _number_errors(wanted)
     if "tools" in wanted and not isinstance(wanted["tools"], dict):
         errors.append(FieldError("tools", "wrong_type", {"expected": "an object"}))
-    return _stored(agent, row, wanted, errors, now)
+    return _stored(agent, row, wanted, errors, actor, now)
 
 
-def agent_delete(*, agent: Agent, now: datetime) -> bool:
+def agent_delete(*, agent: Agent, actor: User | None = None, now: datetime) -> bool:
     """Delete an agent; return whether the row is gone.
 
     While schedules, runs or conversations point to it a content-free tombstone stays: "gone" is never "none".
     """
     with transaction.atomic():
-        return _gone(agent, now, name="", description="", instructions="", tools={}, enabled=False)
+        return _gone(agent, actor, now, name="", description="", instructions="", tools={}, enabled=False)
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,20 +137,21 @@ def _merged(row: M | None, kind: type[M], wanted: Mapping[str, Any]) -> M:
 
 
 def _stored(
-    given: M | None, row: M, wanted: Mapping[str, Any], errors: list[FieldError], now: datetime | None = None
+    given: M | None, row: M, wanted: Mapping[str, Any], errors: list[FieldError], actor: User | None, now: datetime
 ) -> M:
-    """Write what was added or changed; `now` is the instant of making, where the table keeps it."""
+    """Write and note what was added or changed; `now` is the instant of making, where the table keeps it."""
     if errors:
         raise Refusal.of(errors)
     if given is None and not isinstance(row, ChatModel):
-        assert now is not None
         row.created_at = now
     try:
         with transaction.atomic():
+            before = None if given is None else type(row)._default_manager.get(pk=row.pk)
             if given is None:
                 row.save(force_insert=True)
             elif wanted:
                 row.save(update_fields=list(wanted))
+            note_saved(row, before=before, names=wanted, actor=actor, now=now)
     except IntegrityError as error:
         if not _twin(row):
             raise
@@ -185,20 +195,21 @@ def _number_errors(wanted: Mapping[str, Any]) -> list[FieldError]:
     ]
 
 
-def _gone(row: M, now: datetime, **emptied: Any) -> bool:
+def _gone(row: M, actor: User | None, now: datetime, **emptied: Any) -> bool:
     """Delete `row`, or leave a tombstone with `emptied` columns while any row of any app points to it."""
     kind = type(row)
     held = locked(kind._default_manager.filter(pk=row.pk)).first()
     if held is None or held.deleted_at is not None:
         return False
-    if not _pointed_to(held):
+    note_gone(held, actor=actor, now=now)
+    if not pointed_to(held):
         models.QuerySet(kind).filter(pk=row.pk).delete()
         return True
     kind._default_manager.filter(pk=row.pk).update(deleted_at=now, **emptied)
     return False
 
 
-def _pointed_to(row: models.Model) -> bool:
+def pointed_to(row: models.Model) -> bool:
     """Return whether any foreign key leads to `row`: one look at each index, however many rows there are."""
     return any(
         relation.related_model._base_manager.filter(**{relation.field.name: row.pk}).exists()

@@ -8,6 +8,7 @@ from django.db import transaction
 
 from agents.models import Agent, ChatModel, ModelProvider, ProviderKind
 from agents.runtime import localmodel
+from agents.services.noting import note_saved
 from core.crypto import seal
 from core.db import serialised
 from core.errors import FieldError, Refusal
@@ -52,7 +53,16 @@ def provider_add(
     )
     chat_model, _ = ChatModel.objects.get_or_create(provider=provider, name=model.strip(), deleted_at=None)
     made = _shared_agent(tidy(agent), chat_model, now) if agent is not None else None
+    _note(provider, chat_model, made, now)
     return provider, chat_model, made
+
+
+def _note(provider: ModelProvider, model: ChatModel, agent: Agent | None, now: datetime) -> None:
+    columns = ("kind", "name", "base_url", "key_env", "key_encrypted")
+    note_saved(provider, before=None, names=columns, actor=None, now=now)
+    note_saved(model, before=None, names=("provider", "name"), actor=None, now=now)
+    if agent is not None:
+        note_saved(agent, before=None, names=("name", "model"), actor=None, now=now)
 
 
 def first_look_ensure(*, local: bool, now: datetime) -> Agent:

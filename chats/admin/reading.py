@@ -1,4 +1,4 @@
-"""Whether an operator may read what people and agents wrote; each reading leaves a line in the log."""
+"""Whether an operator may read what people and agents wrote; each reading leaves an entry in the audit log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from core.admin import ReadOnlyAdmin, text_block
 
 PERMISSION = "chats.view_message_text"
 HIDDEN = _("Hidden. It takes the permission “Can read what people and agents wrote”.")
-READ = "Read the text."
 
 
 class WithText(ReadOnlyAdmin):
@@ -34,7 +33,7 @@ class WithText(ReadOnlyAdmin):
         obj: Any = None,
     ) -> Any:
         if obj is not None and obj.text_shown:
-            self.log_change(request, obj, READ)
+            self.note(request, "read", obj)
         return super().render_change_form(request, context, add, change, form_url, obj)
 
     @staticmethod

@@ -18,6 +18,7 @@ from chats.models import Turn, TurnAttempt
 from chats.queue import hint_drain
 from chats.services.turns_stop import turn_stop
 from core.admin import ReadOnlyAdmin, act_on, link, stamp, tag
+from core.admin.acting import MOST_AT_ONCE
 from core.clock import now as clock_now
 from core.human import say
 from core.registry import run_ids_of
@@ -99,6 +100,7 @@ class TurnAdmin(ReadOnlyAdmin):
     )
     list_select_related = ("owner", "agent")
     page_select_related = ("owner", "agent", "conversation")
+    audited = ("status",)
     list_filter = (UnfinishedFilter,)
     search_fields = ("public_id",)
     search_ids = {"trn": "public_id", "cnv": "conversation__public_id"}
@@ -174,12 +176,14 @@ class TurnAdmin(ReadOnlyAdmin):
             own = turn.owner_id == request.user.pk
             return turn_stop(turn_id=turn.pk, reason="stopped_by_owner" if own else "stopped_by_staff", now=now)
 
-        act_on(self, request, queryset, stopped, did=str(_("Stopped")))
+        act_on(self, request, queryset, stopped, verb="stopped", did=str(_("Stopped")))
 
     @admin.action(description=_("Hint selected turns again"), permissions=["operate"])
     def hint(self, request: HttpRequest, queryset: QuerySet[Turn]) -> None:
         """Wake the drains when any of the turns is queued; a hint more or less changes nothing else."""
-        waiting = queryset.filter(status=TurnStatus.QUEUED).exists()
+        waiting = list(queryset.filter(status=TurnStatus.QUEUED)[:MOST_AT_ONCE])
+        for turn in waiting:
+            self.note(request, "hinted", turn)
         if not waiting:
             self.message_user(request, _("None of them is queued."))
         elif hint_drain():

@@ -79,3 +79,43 @@ class TurnShown(serializers.Serializer[Any]):
     code = serializers.CharField(allow_null=True)
     started_at = serializers.DateTimeField(allow_null=True)
     settled_at = serializers.DateTimeField(allow_null=True)
+
+
+class UsedShown(serializers.Serializer[Any]):
+    """Figures of usage; `estimated` when some of it was counted by its text."""
+
+    turns = serializers.IntegerField()
+    input_tokens = serializers.IntegerField()
+    cached_tokens = serializers.IntegerField(help_text="Part of the input.")
+    output_tokens = serializers.IntegerField()
+    cost = serializers.CharField(help_text="Decimal text; what had no price is left out.")
+    estimated = serializers.BooleanField()
+
+
+class UsageRow(UsedShown):
+    """A sum under one day, schedule, agent or model."""
+
+    key = serializers.CharField(allow_null=True, help_text="A date or an id; null for turns that no schedule began.")
+    name = serializers.CharField(allow_null=True, help_text="Null for a day and for what is gone.")
+
+
+class SpendStanding(serializers.Serializer[Any]):
+    """Where the person stands this month; amounts are decimal text, null without a limit or a credit."""
+
+    month = serializers.CharField()
+    spent = serializers.CharField()
+    reserved = serializers.CharField(help_text="For runs that are going on.")
+    most = serializers.CharField(allow_null=True)
+    resumes_on = serializers.DateField()
+    balance = serializers.CharField(allow_null=True)
+
+
+class UsageShown(serializers.Serializer[Any]):
+    """Usage on the wire."""
+
+    since = serializers.DateField()
+    until = serializers.DateField()
+    by = serializers.ChoiceField(choices=["day", "schedule", "agent", "model"])
+    this_month = SpendStanding()
+    total = UsedShown()
+    results = UsageRow(many=True)

@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from chats.api.usage import Usage
 from chats.api.views import Conversations, Messages, Turns
 
 urlpatterns = [
@@ -14,4 +15,5 @@ urlpatterns = [
     path("conversations/<str:id>/messages", Messages.as_view({"get": "list"}), name="api-messages"),
     path("conversations/<str:id>/turns", Turns.as_view({"get": "list"}), name="api-turns"),
     path("conversations/<str:id>/turns/<str:turn>/stop", Turns.as_view({"post": "stop"}), name="api-turn-stop"),
+    path("usage", Usage.as_view({"get": "retrieve"}), name="api-usage"),
 ]

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from chats.panel import views
+from chats.panel import usage, views
 
 app_name = "chats"
 
@@ -13,5 +13,7 @@ urlpatterns = [
     path("c/<str:public_id>/move", views.move, name="move"),
     path("c/<str:public_id>/rename", views.rename, name="rename"),
     path("c/<str:public_id>/delete", views.delete, name="delete"),
+    path("usage/", usage.usage, name="usage"),
+    path("usage/export", usage.export, name="usage-export"),
     path("c/<str:public_id>/turns/<str:turn_id>/stop", views.stop, name="stop"),
 ]

@@ -20,6 +20,11 @@ def conversations_of(owner: User) -> QuerySet[Conversation]:
     return rows.select_related("project", "agent__model__provider")
 
 
+def conversations_count(user_id: int) -> int:
+    """Return how many conversations the person has, archived ones included."""
+    return Conversation.objects.filter(owner=user_id, deleted_at=None).count()
+
+
 def conversation_find(owner: User, public_id: str) -> Conversation | None:
     """Return the owner's conversation, or None when it is not there or somebody else's."""
     return conversations_of(owner).filter(public_id=public_id).first()

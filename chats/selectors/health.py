@@ -6,7 +6,9 @@ from datetime import datetime, timedelta
 
 from django.db.models import Max
 
+from accounts.selectors.deletions import not_deleting
 from accounts.selectors.stops import global_stop
+from chats.domain.origins import BY_PERSON
 from chats.domain.states import TurnStatus
 from chats.models import Turn, WorkerHost
 from core.db import any_by
@@ -40,12 +42,14 @@ def drain_age(now: datetime) -> float | None:
 def drains_needed(now: datetime, *, older_than: float) -> bool:
     """Return whether a turn could have been leased for `older_than` seconds and was not.
 
-    Under the global stop only what people wait for counts: nothing else may be leased.
+    Under the global stop only what people began counts, and never what is of people whose account is being deleted:
+    nothing else may be leased.
     """
     since = now - timedelta(seconds=older_than)
-    lanes = {"lane": "interactive"} if global_stop() is not None else {}
-    waiting = Turn.objects.filter(status=TurnStatus.QUEUED, not_before__lte=since, queued_at__lte=since)
-    return any_by(waiting.filter(**lanes), "not_before")
+    only = {"lane": "interactive", "origin__in": BY_PERSON} if global_stop() is not None else {}
+    queued = Turn.objects.filter(status=TurnStatus.QUEUED, not_before__lte=since, queued_at__lte=since)
+    waiting = queued.filter(not_deleting())
+    return any_by(waiting.filter(**only), "not_before")
 
 
 def successor_leases(*, host: str, worker: str, since: datetime) -> bool:

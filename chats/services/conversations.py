@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import F
 
 from accounts.models import User
+from accounts.selectors.deletions import owner_free
 from accounts.services.idempotency import made_gone
 from agents.models import Agent
 from chats.domain.states import ACTIVE_TURN, TurnStatus
@@ -39,9 +40,7 @@ def conversation_create(
     """Make an empty conversation of a person. Raises Refusal at `title` or `project`."""
     title = _title(title)
     with transaction.atomic():
-        if project is not None:
-            # The new row's owner is locked by its foreign key: here, so that it comes before the project.
-            User.objects.select_for_update(no_key=True).filter(pk=owner.pk).first()
+        owner_free(owner.pk)  # before the project, as everybody locks; reading and deleting stay possible
         return Conversation.objects.create(
             owner=owner,
             title=title,
@@ -63,6 +62,8 @@ def conversation_edit(*, conversation: Conversation, values: Mapping[str, Any], 
     if "title" in wanted:
         wanted["title"] = _title(wanted["title"])
     with transaction.atomic():
+        if wanted.keys() - {"unread"}:
+            owner_free(conversation.owner_id)
         if "project" in wanted:
             wanted["project"] = _project_locked(wanted["project"])
         current = _locked(conversation)
@@ -100,6 +101,7 @@ def conversation_delete(*, conversation: Conversation, now: datetime) -> None:
     writes nothing afterwards (M8). Turns and attempts stay: they hold figures and codes, and the ledger needs them.
     """
     with transaction.atomic():
+        locked(User.objects.filter(pk=conversation.owner_id)).only("pk").first()  # a settle locks owners first
         current = _locked(conversation)
         _end_active_turns(current, now)
         Message.objects.filter(conversation=current).delete()

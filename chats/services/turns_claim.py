@@ -8,9 +8,11 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import connection
 
+from accounts.selectors.deletions import fenced_owners, not_deleting
 from accounts.selectors.limits import deployment_limits, limits_for
 from accounts.selectors.stops import global_stop
 from chats import lifecycle
+from chats.domain.origins import BY_PERSON
 from chats.domain.states import TurnStatus
 from chats.models import Turn
 from core.db import any_by, serialised, sql_instant
@@ -22,7 +24,7 @@ WITH ready AS (
     SELECT t.id, t.owner_id, t.queued_at,
            ROW_NUMBER() OVER (PARTITION BY t.owner_id ORDER BY t.queued_at, t.id) AS place
     FROM chats_turn t
-    WHERE t.status = 'queued' AND t.lane = %s AND t.not_before <= %s {but_owners}
+    WHERE t.status = 'queued' AND t.lane = %s AND t.not_before <= %s {but_owners} {only_origins}
       AND (t.series IS NULL OR NOT EXISTS (
         SELECT 1 FROM chats_turn b
         -- the status list repeats the condition of the partial index, which the planner uses only then
@@ -49,11 +51,13 @@ ORDER BY round, s.at IS NOT NULL, s.at, r.queued_at, r.id LIMIT %s
 def turns_claim(*, worker: str, most: int, now: datetime) -> list[Turn]:
     """Lease at most `most` turns for `worker`, interactive ones first, and return them.
 
-    Nothing of the scheduled lane is leased under the global stop (gate row 1): what is queued stays queued.
+    Under the global stop only what a person began is leased (gate row 1), and that never lies in the scheduled lane:
+    what else is queued stays queued.
     """
     with serialised(CLAIM_LOCK):
-        ids = _interactive(most, now)
-        if len(ids) < most and global_stop() is None:
+        stopped = global_stop() is not None
+        ids = _interactive(most, now, origins=BY_PERSON if stopped else ())
+        if len(ids) < most and not stopped:
             ids += _scheduled(most - len(ids), now)
         if not ids:
             return []
@@ -62,8 +66,9 @@ def turns_claim(*, worker: str, most: int, now: datetime) -> list[Turn]:
 
 
 def turns_waiting(*, now: datetime) -> bool:
-    """Return whether any turn could be leased by its time alone; one indexed read, asked before locking."""
-    return any_by(Turn.objects.filter(status=TurnStatus.QUEUED, not_before__lte=now), "not_before")
+    """Return whether any turn could be leased by its time and its owner alone; one read, asked before locking."""
+    queued = Turn.objects.filter(not_deleting(), status=TurnStatus.QUEUED, not_before__lte=now)
+    return any_by(queued, "not_before")
 
 
 def _running(lane: str) -> Counter[int]:
@@ -71,12 +76,12 @@ def _running(lane: str) -> Counter[int]:
     return Counter(rows.iterator())
 
 
-def _interactive(most: int, now: datetime) -> list[int]:
+def _interactive(most: int, now: datetime, *, origins: tuple[str, ...]) -> list[int]:
     queued = Turn.objects.filter(status=TurnStatus.QUEUED, lane="interactive", not_before__lte=now)
     if not any_by(queued, "lane", "owner", "queued_at"):
         return []
     free = settings.MAX_INTERACTIVE_TURNS - sum(_running("interactive").values())
-    return [row[0] for row in _candidates("interactive", min(most, free), now, [])]
+    return [row[0] for row in _candidates("interactive", min(most, free), now, [], origins)]
 
 
 def _scheduled(most: int, now: datetime) -> list[int]:
@@ -85,21 +90,28 @@ def _scheduled(most: int, now: datetime) -> list[int]:
     if free <= 0:
         return []
     caps = {owner: limits.max_concurrent for owner, limits in limits_for(list(busy)).items()}
-    rows = _candidates("scheduled", free, now, [owner for owner, n in busy.items() if n >= caps[owner]])
+    full = [owner for owner, n in busy.items() if n >= caps[owner]]
+    rows = _candidates("scheduled", free, now, full)
     missing = {owner for _, owner, _ in rows} - caps.keys()
     if missing:
         caps |= {owner: limits.max_concurrent for owner, limits in limits_for(list(missing)).items()}
     return [turn_id for turn_id, owner, round_ in rows if round_ <= caps[owner]]
 
 
-def _candidates(lane: str, most: int, now: datetime, but_owners: list[int]) -> list[tuple[int, int, int]]:
+def _candidates(
+    lane: str, most: int, now: datetime, but_owners: list[int], origins: tuple[str, ...] = ()
+) -> list[tuple[int, int, int]]:
     """Return (turn, owner, round) in the order of rounds: each owner's first, then each owner's second, and so on.
 
-    Within a round who was served longest ago comes first: what ran before counts too (R23).
+    Within a round who was served longest ago comes first: what ran before counts too (R23). Of people whose account is
+    being deleted nothing is leased (gate row 2).
     """
     if most <= 0:
         return []
+    but_owners = [*but_owners, *fenced_owners()]
     but = f"AND t.owner_id NOT IN ({', '.join(['%s'] * len(but_owners))})" if but_owners else ""
+    only = f"AND t.origin IN ({', '.join(['%s'] * len(origins))})" if origins else ""
+    given = [lane, sql_instant(now), *but_owners, *origins, lane, lane, most]
     with connection.cursor() as cursor:
-        cursor.execute(_CANDIDATES.format(but_owners=but), [lane, sql_instant(now), *but_owners, lane, lane, most])
+        cursor.execute(_CANDIDATES.format(but_owners=but, only_origins=only), given)
         return cursor.fetchall()

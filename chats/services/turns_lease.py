@@ -6,20 +6,25 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from django.conf import settings
+from django.db import transaction
 
 from chats.domain.states import TurnStatus
 from chats.models import Message, Turn, WorkerHost
 from chats.services.turns_settle import clean
-from core.db import update_many
+from core.db import locked, update_many
 
 
 def leases_renew(*, worker: str, turn_ids: Collection[int], now: datetime) -> dict[int, int]:
     """Renew the leases of the turns that `worker` works on in one update; return turn id -> fence of its own ones.
 
-    A turn that it leased and works on no longer (its start or its settle failed) runs out and is recovered.
+    A turn that it leased and works on no longer (its start or its settle failed) runs out and is recovered. One that
+    somebody holds right now, as its own settle does, is left to the next beat: two who each hold a turn that the other
+    wants would wait for ever.
     """
     mine = Turn.objects.filter(pk__in=list(turn_ids), leased_by=worker, status=TurnStatus.RUNNING)
-    mine.update(lease_expires_at=now + timedelta(seconds=settings.LEASE_SECONDS))
+    with transaction.atomic():
+        free = list(locked(mine.order_by("pk"), skip_locked=True).values_list("pk", flat=True))
+        mine.filter(pk__in=free).update(lease_expires_at=now + timedelta(seconds=settings.LEASE_SECONDS))
     return dict(mine.values_list("pk", "fence"))
 
 

@@ -14,7 +14,7 @@ from agents.models import Agent
 from agents.services.tombstones import agents_mend
 from chats.domain.states import ACTIVE_TURN, TurnStatus
 from chats.models import Message, Turn, TurnAttempt, WorkerHost
-from chats.services.turns_order import conversations_hold
+from chats.services.turns_order import conversations_hold, owners_hold
 from chats.services.turns_settle import Ended, seconds_leased, turns_settle
 from core.db import locked
 
@@ -45,6 +45,7 @@ def leases_recover(*, now: datetime, most: int = 100) -> int:
 def _heal(turn: Turn, now: datetime) -> bool:
     """Look at the evidence and settle in one transaction: a worker that wakes in between changes neither (R40)."""
     with transaction.atomic():
+        owners_hold(turn_ids=[turn.pk])
         conversations_hold(turn_ids=[turn.pk])
         dead = Turn.objects.filter(pk=turn.pk, status=TurnStatus.RUNNING, fence=turn.fence, lease_expires_at__lt=now)
         held = locked(dead).first()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
@@ -15,13 +14,11 @@ from chats import lifecycle
 from chats.domain.retry import Failed, Tries, next_try, sent_away
 from chats.domain.states import TurnStatus
 from chats.models import Conversation, Message, Turn, TurnAttempt
-from chats.services.turns_order import conversations_hold
+from chats.services.turns_order import conversations_hold, owners_hold
+from chats.services.turns_spend import counted, storable, turns_bill, usage_columns
 from chats.services.turns_telling import tell_key_refused
 from core.db import locked, update_many
 from core.registry import origin_of
-
-MOST_TOKENS = 2_147_483_647
-MOST_COST = Decimal("99999999.999999")
 
 
 @dataclass(frozen=True)
@@ -60,8 +57,9 @@ def turns_settle(*, ends: Sequence[Ended], now: datetime) -> set[int]:
     """
     with transaction.atomic():
         turns = _held(ends)
-        mine = [(turns[end.turn_id], end) for end in ends if _ours(turns.get(end.turn_id), end, now)]
+        mine = counted([(turns[end.turn_id], end) for end in ends if _ours(turns.get(end.turn_id), end, now)])
         _close_attempts(mine, now)
+        turns_bill(mine, now=now)
         again = [turn.pk for turn, end in mine if _retry(turn, end, now)]
         _settle([(turn, end) for turn, end in mine if turn.pk not in again], now)
         requeued(again, now=now)
@@ -93,9 +91,11 @@ def _tell(what: str, turn_ids: Iterable[int], now: datetime) -> None:
 
 
 def _held(ends: Sequence[Ended]) -> dict[int, Turn]:
-    conversations_hold(turn_ids=[end.turn_id for end in ends])
-    rows = Turn.objects.filter(pk__in=[end.turn_id for end in ends], status=TurnStatus.RUNNING)
-    return {turn.pk: turn for turn in locked(rows.select_related("agent__model").order_by("pk"))}
+    ids = [end.turn_id for end in ends]
+    leaving = owners_hold(turn_ids=ids)
+    conversations_hold(turn_ids=ids)
+    rows = Turn.objects.filter(pk__in=ids, status=TurnStatus.RUNNING).exclude(owner__in=leaving)
+    return {turn.pk: turn for turn in locked(rows.select_related("owner", "agent__model").order_by("pk"))}
 
 
 def _lease_over(turn: Turn, now: datetime) -> bool:
@@ -108,8 +108,8 @@ def _close_attempts(mine: Sequence[tuple[Turn, Ended]], now: datetime) -> None:
         ["ended_at", "outcome", "error_code", "error_text", "certainty", "retryable", "input_tokens", "output_tokens"],
         [
             (
-                now, end.how, end.code, clean(end.detail), end.certainty, end.retryable, _storable(end.input_tokens),
-                _storable(end.output_tokens), turn.pk, end.fence,
+                now, end.how, end.code, clean(end.detail), end.certainty, end.retryable, storable(end.input_tokens),
+                storable(end.output_tokens), turn.pk, end.fence,
             )
             for turn, end in mine
         ],
@@ -130,7 +130,12 @@ def _retry(turn: Turn, end: Ended, now: datetime) -> bool:
     # A worker that wakes after this finds no draft of its fence (R4).
     Message.objects.filter(turn=turn.pk, role="assistant", fence=end.fence).update(fence=end.fence + 1)
     return lifecycle.release(
-        lifecycle.Fenced(turn.pk, end.fence), now=now, not_before=at, leased_seconds=spent, **error, **_usage(turn, end)
+        lifecycle.Fenced(turn.pk, end.fence),
+        now=now,
+        not_before=at,
+        leased_seconds=spent,
+        **error,
+        **usage_columns(turn, end),
     )
 
 
@@ -180,7 +185,7 @@ def _settle(mine: Sequence[tuple[Turn, Ended]], now: datetime) -> None:
             "error_params": end.params,
             "output_cut": end.cut,
             "leased_seconds": turn.leased_seconds + seconds_leased(turn, now=now),
-            **_usage(turn, end),
+            **usage_columns(turn, end),
         }
         moves.append((lifecycle.Fenced(turn.pk, end.fence), status, columns))
     lifecycle.settle_many(moves, now=now)
@@ -244,29 +249,6 @@ def seconds_leased(turn: Turn, *, now: datetime) -> float:
     if turn.leased_at is None:
         return 0.0
     return max((min(now, turn.lease_expires_at or now) - turn.leased_at).total_seconds(), 0.0)
-
-
-def _usage(turn: Turn, end: Ended) -> dict[str, Any]:
-    model = turn.agent.model
-    fresh, cached, output = end.input_tokens - end.cached_tokens, end.cached_tokens, end.output_tokens
-    prices = (model.price_input, model.price_cached or model.price_input, model.price_output)
-    cost = turn.cost
-    if prices[0] is not None or prices[2] is not None:
-        parts = zip((fresh, cached, output), prices, strict=True)
-        spent = sum(Decimal(max(n, 0)) * (p or Decimal(0)) / 1_000_000 for n, p in parts)
-        cost = min((turn.cost or Decimal(0)) + spent, MOST_COST)
-    return {
-        "input_tokens": _storable(turn.input_tokens + end.input_tokens),
-        "cached_tokens": _storable(turn.cached_tokens + end.cached_tokens),
-        "output_tokens": _storable(turn.output_tokens + end.output_tokens),
-        "usage_estimated": turn.usage_estimated or end.usage_estimated,
-        "cost": cost,
-    }
-
-
-def _storable(tokens: int) -> int:
-    """Return a provider's figure as a column takes it: nonsense must not make a settle fail (R39)."""
-    return min(max(tokens, 0), MOST_TOKENS)
 
 
 def clean(text: str, most: int | None = 1000) -> str:

@@ -9,23 +9,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Literal
 
 from django.db import transaction
 from django.db.models import F, Max
 from django.db.models.functions import Coalesce
 
-from accounts.models import User
+from accounts.domain.limits import Limits
+from accounts.selectors.deletions import deleting
+from accounts.selectors.stops import global_stop
 from agents.runtime.types import Said
 from chats import lifecycle
+from chats.domain.origins import begun_by_person
 from chats.domain.states import TurnStatus
 from chats.models import Conversation, Message, Turn, TurnAttempt
-from chats.services.turns_order import conversations_hold
+from chats.services.turns_order import conversations_hold, owners_hold_counting
 from chats.services.turns_rate import Metered, turns_meter
 from chats.services.turns_settle import settled, stopped_as
+from chats.services.turns_spend import turns_reserve
 from chats.services.turns_stop import close_draft
 from core.db import locked, update_many
 from core.registry import StartPlan, StartRefused, StartWait, origin_of
+
+STOP_SECONDS = 5.0
+"""Until a turn that was leased as the global stop or its owner's deletion came up is looked at again; no claim takes it
+before that ends."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +53,13 @@ class Work:
 def turns_start(*, turns: Sequence[Turn], now: datetime) -> list[Work]:
     """Start what may start and return it; the rest is settled or released. Lost leases are left alone."""
     with transaction.atomic():
-        held = _still_held(turns)
+        held, limits = _still_held(turns)
         answers = _ask_origins(held, now)
         metered = _ask_providers(_in_order(held, of=turns), answers, now)
+        reserved = _ask_budgets(_in_order(held, of=turns), answers, limits, now)
         go = [turn for turn in held if isinstance(answers.get(turn.pk), StartPlan)]
         _turn_away(held, answers, now)
-        works = _begin(go, answers, metered, now)
+        works = _begin(go, answers, metered, reserved, now)
         for name in {turn.origin for turn in go}:
             if room := origin_of(name):
                 room.started([turn for turn in go if turn.origin == name], now=now)
@@ -72,17 +82,16 @@ def turns_dispatch(*, works: Sequence[Work], now: datetime) -> list[Work]:
     return mine
 
 
-def _still_held(turns: Sequence[Turn]) -> list[Turn]:
+def _still_held(turns: Sequence[Turn]) -> tuple[list[Turn], dict[int, Limits]]:
     fences = {turn.pk: turn.fence for turn in turns}
-    # Owners first, as everybody locks: two drains cannot both start the last run that a quota leaves.
-    list(locked(User.objects.filter(pk__in={turn.owner_id for turn in turns}).order_by("pk")).only("pk"))
+    limits = owners_hold_counting({turn.owner_id for turn in turns})
     conversations_hold(turn_ids=fences)
     rows = locked(
         Turn.objects.filter(pk__in=fences, status=TurnStatus.RUNNING)
-        .select_related("agent__model__provider", "conversation")
+        .select_related("owner", "agent__model__provider", "conversation")
         .order_by("pk")
     )
-    return [row for row in rows if row.fence == fences[row.pk]]
+    return [row for row in rows if row.fence == fences[row.pk]], limits
 
 
 def _ask_origins(held: list[Turn], now: datetime) -> dict[int, StartPlan | StartRefused | StartWait]:
@@ -94,7 +103,14 @@ def _ask_origins(held: list[Turn], now: datetime) -> dict[int, StartPlan | Start
             answers[turn.pk] = StartRefused(
                 TurnStatus.FAILED, "deadline", {"minutes": round(turn.deadline_seconds / 60)}
             )
+    # Under the owners' lock: a deletion that is asked for now is before this or finds the turn running (A4, A5).
+    fenced = deleting({turn.owner_id for turn in held})
+    waiting = [turn.pk for turn in held if turn.owner_id in fenced and turn.pk not in answers]
+    answers |= dict.fromkeys(waiting, StartWait(STOP_SECONDS))
     asked = [turn for turn in held if turn.pk not in answers]
+    stopped = any(not begun_by_person(turn.origin) for turn in asked) and global_stop() is not None
+    answers |= {turn.pk: StartWait(STOP_SECONDS) for turn in asked if stopped and not begun_by_person(turn.origin)}
+    asked = [turn for turn in asked if turn.pk not in answers]
     for name in {turn.origin for turn in asked}:
         room = origin_of(name)
         mine = [turn for turn in asked if turn.origin == name]
@@ -118,6 +134,14 @@ def _ask_providers(held: list[Turn], answers: dict, now: datetime) -> dict[int, 
     return {pk: answer for pk, answer in said.items() if isinstance(answer, Metered)}
 
 
+def _ask_budgets(held: list[Turn], answers: dict, limits: Mapping[int, Limits], now: datetime) -> dict[int, Decimal]:
+    """Refuse what does not fit a budget or a credit; return what the others reserve. Last: who waits reserves nothing."""
+    plans = {pk: answer for pk, answer in answers.items() if isinstance(answer, StartPlan)}
+    said = turns_reserve(turns=held, plans=plans, limits=limits, now=now)
+    answers |= {pk: answer for pk, answer in said.items() if isinstance(answer, StartRefused)}
+    return {pk: answer for pk, answer in said.items() if isinstance(answer, Decimal)}
+
+
 def _turn_away(held: list[Turn], answers: dict, now: datetime) -> None:
     refused = []
     for turn in held:
@@ -133,15 +157,20 @@ def _turn_away(held: list[Turn], answers: dict, now: datetime) -> None:
     settled(refused, now=now)
 
 
-def _begin(go: list[Turn], answers: dict, metered: Mapping[int, Metered], now: datetime) -> list[Work]:
+def _begin(
+    go: list[Turn], answers: dict, metered: Mapping[int, Metered], reserved: Mapping[int, Decimal], now: datetime
+) -> list[Work]:
     said = _said_before([turn for turn in go if turn.conversation_id is not None])
     _give_conversations(go, answers, now)
     drafts, asked = _store_messages(go, answers, now)
     attempts = TurnAttempt.objects.bulk_create([_attempt(turn, metered.get(turn.pk), now) for turn in go])
     update_many(
         Turn,
-        ["conversation", "started_at"],
-        [(turn.conversation_id, turn.started_at or now, turn.pk, turn.fence) for turn in go],
+        ["conversation", "started_at", "reserved"],
+        [
+            (turn.conversation_id, turn.started_at or now, reserved.get(turn.pk, Decimal(0)), turn.pk, turn.fence)
+            for turn in go
+        ],
         keys=["pk", "fence"],
     )
     return [

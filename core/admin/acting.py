@@ -10,35 +10,42 @@ from django.contrib import messages
 from django.contrib.admin import ModelAdmin
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core.admin.noting import Noting
 from core.errors import Refusal
 from core.human import say
 
 MOST_AT_ONCE = 500
 
 
-def act_on(admin: ModelAdmin, request: HttpRequest, rows: QuerySet[Any], act: Callable[[Any], Any], *, did: str) -> int:
-    """Do `act` to each row by itself, log it, and say what was done and what was refused; return how many were done.
+def act_on(
+    admin: Noting, request: HttpRequest, rows: QuerySet[Any], act: Callable[[Any], Any], *, verb: str, did: str
+) -> int:
+    """Do `act` to each row by itself, note it, and say what was done and what was refused; return how many were done.
 
-    A selection is a page at most; a forged larger one stops at 500. `did` is the past participle in the log and the
-    message ("Paused"). An act that returns False changed nothing.
+    A selection is a page at most; a forged larger one stops at 500. `verb` is the word of the audit log ("paused"),
+    `did` the past participle in the message ("Paused"). An act that returns False changed nothing.
     """
     done = 0
     refused: Counter[str] = Counter()
     for row in list(rows[:MOST_AT_ONCE]):
         try:
-            if act(row) is False:
-                continue
+            with transaction.atomic():
+                before = admin.values_of(row.pk)
+                if act(row) is False:
+                    continue
+                if not admin.noted_by_service:
+                    admin.note(request, verb, row, before, admin.values_of(row.pk))
         except Refusal as refusal:
             refused[say(refusal.code, refusal.params)] += 1
             continue
         done += 1
-        admin.log_change(request, row, f"{did}.")
     if done or not refused:
         text = ngettext("%(did)s: %(n)s.", "%(did)s: %(n)s.", done) % {"did": did, "n": done}
         admin.message_user(request, text, messages.SUCCESS if done else messages.INFO)

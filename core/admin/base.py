@@ -10,6 +10,7 @@ from django.contrib import messages
 from django.contrib.admin import ShowFacets, display
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import NON_FIELD_ERRORS
+from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
@@ -20,6 +21,7 @@ from unfold.admin import ModelAdmin
 from unfold.widgets import CHECKBOX_CLASSES
 
 from core.admin.acting import Acting
+from core.admin.noting import ADDED, CHANGED, HIDDEN, REMOVED, Noting
 from core.admin.paging import NextChangeList, NextPaginator
 from core.admin.searching import IndexedSearch
 from core.clock import now as clock_now
@@ -55,7 +57,7 @@ def inherits_when_empty(field: forms.Field | None) -> None:
         field.widget.choices = [("unknown", _("Inherit")), ("true", _("Yes")), ("false", _("No"))]  # type: ignore[attr-defined]
 
 
-class OperatorAdmin(IndexedSearch, Acting, ModelAdmin):
+class OperatorAdmin(IndexedSearch, Acting, Noting, ModelAdmin):
     """A list that never counts, a page that writes through services, acts by POST, deletes by service.
 
     `deletable` says whether rows can go at all; `erase` is what is done then.
@@ -71,8 +73,6 @@ class OperatorAdmin(IndexedSearch, Acting, ModelAdmin):
     empty_value_display = "–"
     deletable = False
     delete_warning: Any = ""
-    noted_by_service = False
-    """Whether the services write the log of these rows themselves, so that it is not written twice."""
 
     @display(description=_TOGGLE)
     def action_checkbox(self, obj: Any) -> SafeString:
@@ -83,13 +83,12 @@ class OperatorAdmin(IndexedSearch, Acting, ModelAdmin):
         return NextChangeList
 
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        return None if self.noted_by_service else super().log_addition(request, obj, message)
+        """Nothing: `save_model` has noted it, with what was there before."""
 
-    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
-        return None if self.noted_by_service else super().log_change(request, obj, message)
+    log_change = log_addition
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
-        return None if self.noted_by_service else super().log_deletions(request, queryset)
+        """Nothing: `delete_model` notes each row that goes, and none that stays."""
 
     @property
     def search_help_text(self) -> str:  # type: ignore[override]
@@ -124,10 +123,15 @@ class OperatorAdmin(IndexedSearch, Acting, ModelAdmin):
             return super().changeform_view(request, object_id, form_url, extra_context)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """Write through `write` and take over what it stored."""
+        """Write through `write`, take over what it stored and note it."""
+        before = self.values_of(obj.pk) if change else {}
         made = self.write(request, obj, form, change, clock_now())
         if made is not obj:
             obj.__dict__.update(made.__dict__)
+        if self.noted_by_service or (change and not form.changed_data):
+            return
+        hidden = {name: HIDDEN for name in form.changed_data if change and name not in self.audited}
+        self.note(request, CHANGED if change else ADDED, obj, before, self.values_of(obj.pk) | hidden)
 
     def write(self, request: HttpRequest, obj: Any, form: Any, change: bool, now: datetime) -> Any:
         """Call the service and return the stored row. Raises Refusal with the form's field names as paths."""
@@ -148,7 +152,11 @@ class OperatorAdmin(IndexedSearch, Acting, ModelAdmin):
         raise NotImplementedError
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        self.erase(request, obj, clock_now())
+        """Remove through `erase`, and note it."""
+        with transaction.atomic():
+            if not self.noted_by_service:
+                self.note(request, REMOVED, obj, self.values_of(obj.pk))
+            self.erase(request, obj, clock_now())
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         """Remove each by itself; what is refused stays and is said."""

@@ -19,10 +19,11 @@ from django.utils import timezone
 from unfold.admin import ModelAdmin as UnfoldModelAdmin
 from unfold.sites import UnfoldAdminSite
 
+from core.admin.noting import Noting
 from core.human import zone_or_utc
 
 
-class SuperusersOnly:
+class SuperusersOnly(Noting):
     """Pages of a package that operators without all rights do not need: they hold ids only."""
 
     def _allowed(self, request: HttpRequest) -> bool:

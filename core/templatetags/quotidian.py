@@ -7,9 +7,11 @@ from functools import lru_cache
 from typing import Any
 
 from django import template
+from django.conf import settings
 from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 
 from core.human import Stamp
 from core.markdown import render
@@ -138,3 +140,35 @@ def options(choices: Sequence[tuple[Any, Any]], chosen: Any) -> SafeString:
         '<option value="{}"{}>{}</option>',
         ((value, mark_safe(" selected" if value == chosen else ""), label) for value, label in rows),
     )
+
+
+@register.simple_tag
+def mail_leaves() -> bool:
+    """Return whether this server sends mails; otherwise they stand in its log."""
+    return "console" not in settings.EMAIL_BACKEND
+
+
+@register.simple_tag
+def sign_up_open() -> bool:
+    """Return whether anybody may make an account here."""
+    return bool(settings.SIGN_UP)
+
+
+@register.filter
+def drawn(svg: str) -> SafeString:
+    """Return a drawing that the server made (a QR code) as part of the page, without its XML declaration."""
+    return mark_safe(svg[svg.index("<svg") :])
+
+
+@register.filter
+def label_of(bound: Any) -> str:
+    """Return what a field of a sign-in form is called here, whatever the package calls it."""
+    once = "password2" not in bound.form.fields
+    said = {
+        "email": _("E-mail"),
+        "oldpassword": _("Current password"),
+        "password1": _("Password") if once else _("New password"),
+        "password2": _("New password, once more"),
+        "code": _("Code"),
+    }
+    return said.get(bound.html_name) or str(bound.label)

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Count
 
 from accounts.models import User
-from core.audit import ADDED, CHANGED, noted
+from accounts.services.audit import HIDDEN, audit_changed
 from core.errors import Refusal
 from core.text import graphemes, has_nul, tidy
 from projects.domain.policy import name_key
@@ -48,11 +48,15 @@ def policy_set(
         row, made = ProjectPolicy.objects.select_for_update().get_or_create(
             scope=scope, group=group, user=user, defaults={"updated_at": now}
         )
+        before, pinned = {} if made else policy_told(row), row.pinned_project_id
         changes["updated_at"] = now
         for column, value in changes.items():
             setattr(row, column, value)
         row.save(update_fields=list(changes))
-        noted(actor, row, _said(wanted), act=ADDED if made else CHANGED, now=now)
+        act = "projectpolicy.added" if made else "projectpolicy.changed"
+        if pinned and pinned != row.pinned_project_id:
+            before["pinned_project"] = f"{HIDDEN} (before)"
+        audit_changed(act=act, actor=actor, subject=row, before=before, after=policy_told(row), now=now)
     return row
 
 
@@ -100,15 +104,13 @@ def _columns(wanted: Mapping[str, Any], user: User | None) -> dict[str, Any]:
     return columns | _pin_columns(user, wanted["pinned_project"]) if "pinned_project" in wanted else columns
 
 
-def _said(wanted: Mapping[str, Any]) -> str:
-    """Say what was set; names of projects are people's own words and stay out of the log."""
-    said = []
-    if "require_project" in wanted:
-        said.append(f"require_project: { {None: 'inherit', True: 'on', False: 'off'}[wanted['require_project']] }")
-    if "pinned_project" in wanted:
-        pin = wanted["pinned_project"]
-        said.append(f"pinned_project: {'inherit' if pin is None else 'pinned' if pin else 'no pin'}")
-    return ", ".join(said)
+def policy_told(row: ProjectPolicy) -> dict[str, Any]:
+    """Return what the audit log says of a policy.
+
+    The project that a person's pin names is their own; a name that a wider pin goes by is the operator's word.
+    """
+    pin: Any = HIDDEN if row.pinned_project_id else row.pinned_name
+    return {"require_project": row.require_project, "pinned_project": pin}
 
 
 def _switch(value: Any) -> bool | None:

@@ -9,6 +9,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 
 from accounts.models import User
+from accounts.selectors.deletions import owner_free
 from accounts.services.idempotency import made_gone
 from core.db import locked
 from core.errors import FieldError, Refusal
@@ -38,6 +39,7 @@ def project_create(
     project = ChatProject(owner=owner, name_key=name_key(values["name"]), created_at=now, updated_at=now, **values)
     try:
         with transaction.atomic():
+            owner_free(owner.pk)
             project.save(force_insert=True)
     except IntegrityError as error:
         raise Refusal.at("name", "name_taken", name=values["name"]) from error
@@ -54,6 +56,7 @@ def project_edit(*, project: ChatProject, values: Mapping[str, Any], now: dateti
     wanted = _checked(given)
     try:
         with transaction.atomic():
+            owner_free(project.owner_id)
             current = _locked(project)
             if archived is not None and archived != (current.archived_at is not None):
                 wanted["archived_at"] = now if archived else None

@@ -13,7 +13,7 @@ from accounts.selectors.stops import global_stop
 from chats.queue import waiting_hints
 from chats.selectors.health import CLOCK_SILENT_SECONDS, DRAIN_SILENT_SECONDS
 from core.clock import now as clock_now
-from core.human import duration, say
+from core.human import duration, money, say
 from schedules.admin.labels import REASONS
 from schedules.outputs.words import outcome_word
 from schedules.selectors.dashboard import blocked_by_reason, day_figures, engine_figures, now_figures
@@ -63,6 +63,7 @@ def _day(now: Any) -> dict[str, Any]:
         "total": found.total,
         "bounded": found.bounded,
         "started": found.started,
+        "spent": money(found.spent),
         "p50": _seconds(found.p50),
         "p99": _seconds(found.p99),
     }

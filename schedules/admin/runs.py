@@ -15,6 +15,7 @@ from unfold.decorators import display
 from chats.admin.reading import WithText
 from chats.queue import hint_drain
 from core.admin import act_on, shown_link, stamp, tag, unbroken
+from core.admin.acting import MOST_AT_ONCE
 from core.clock import now as clock_now
 from core.human import duration, money
 from schedules.admin.schedules import operator
@@ -69,6 +70,7 @@ class RunAdmin(WithText):
     list_display_links = ("scheduled", "shown_name")
     list_select_related = ("owner",)
     page_select_related = ("owner", "schedule", "agent", "project", "turn", "conversation", "again_of")
+    audited = ("status", "reason")
     list_filter = (OutcomeFilter, KindFilter)
     search_fields = ("public_id",)
     search_ids = {"run": "public_id", "sch": "schedule__public_id", "cnv": "conversation__public_id",
@@ -175,19 +177,24 @@ class RunAdmin(WithText):
         def stopped(run: Run) -> bool:
             return run.settled_at is None and bool(run_stop(run=run, actor=by, now=now))
 
-        act_on(self, request, queryset, stopped, did=str(_("Stopped")))
+        act_on(self, request, queryset, stopped, verb="stopped", did=str(_("Stopped")))
 
     @admin.action(description=_("Run selected again"), permissions=["operate"])
     def again(self, request: HttpRequest, queryset: QuerySet[Run]) -> None:
         """Open a new manual run of each one's snapshot, linked to it."""
         now, by = clock_now(), operator(request)
         did = str(_("Started again"))
-        act_on(self, request, queryset, lambda run: run_again(run=run, actor=by, now=now), did=did)
+        act_on(
+            self, request, queryset, lambda run: run_again(run=run, actor=by, now=now), verb="started_again", did=did
+        )
 
     @admin.action(description=_("Hint selected runs again"), permissions=["operate"])
     def hint(self, request: HttpRequest, queryset: QuerySet[Run]) -> None:
         """Wake the drains when any of the runs is queued; a hint more or less changes nothing else."""
-        if not queryset.filter(status=RunStatus.QUEUED, settled_at__isnull=True).exists():
+        queued = list(queryset.filter(status=RunStatus.QUEUED, settled_at__isnull=True)[:MOST_AT_ONCE])
+        for run in queued:
+            self.note(request, "hinted", run)
+        if not queued:
             self.message_user(request, _("None of them is queued."))
         elif hint_drain():
             self.message_user(request, _("A hint was sent."), "SUCCESS")

@@ -91,6 +91,7 @@ class ScheduleAdmin(WithText):
         "pause": _("Pause"), "resume": _("Resume"), "block": _("Block"), "run_it": _("Run now"),
     }  # fmt: skip
     deletable = True
+    audited = ("enabled", "blocked_reason", "completed_at", "deleting_at")
     delete_warning = _("What has not started is cancelled, what runs is stopped. Its conversations stay.")
     fieldsets = (
         (None, {"fields": ("called", "owner", "state", "why", "public_id", "its_runs", "last_outcome")}),
@@ -194,28 +195,42 @@ class ScheduleAdmin(WithText):
         """Switch off, as the owner can switch on again."""
         now = clock_now()
         did = str(_("Paused"))
-        act_on(self, request, queryset, lambda row: schedule_pause(schedule=row, now=now), did=did)
+        act_on(self, request, queryset, lambda row: schedule_pause(schedule=row, now=now), verb="paused", did=did)
 
     @admin.action(description=_("Resume selected"), permissions=["operate"])
     def resume(self, request: HttpRequest, queryset: QuerySet[Schedule]) -> None:
         """Switch on for the owner, and lift an operator's block."""
         now, by = clock_now(), operator(request)
         did = str(_("Resumed"))
-        act_on(self, request, queryset, lambda row: schedule_release(schedule=row, actor=by, now=now), did=did)
+        act_on(
+            self,
+            request,
+            queryset,
+            lambda row: schedule_release(schedule=row, actor=by, now=now),
+            verb="resumed",
+            did=did,
+        )
 
     @admin.action(description=_("Block selected"), permissions=["operate"])
     def block(self, request: HttpRequest, queryset: QuerySet[Schedule]) -> None:
         """Block until an operator lets it go."""
         now, by = clock_now(), operator(request)
         did = str(_("Blocked"))
-        act_on(self, request, queryset, lambda row: schedule_block(schedule=row, actor=by, now=now), did=did)
+        act_on(
+            self,
+            request,
+            queryset,
+            lambda row: schedule_block(schedule=row, actor=by, now=now),
+            verb="blocked",
+            did=did,
+        )
 
     @admin.action(description=_("Run selected now"), permissions=["operate"])
     def run_it(self, request: HttpRequest, queryset: QuerySet[Schedule]) -> None:
         """Start one run of each, by hand; its times stay as they are."""
         now, by = clock_now(), operator(request)
         did = str(_("Started"))
-        act_on(self, request, queryset, lambda row: run_now(schedule=row, actor=by, now=now), did=did)
+        act_on(self, request, queryset, lambda row: run_now(schedule=row, actor=by, now=now), verb="started", did=did)
 
     def erase(self, request: HttpRequest, obj: Any, now: datetime) -> None:
         schedule_delete(schedule=obj, now=now)

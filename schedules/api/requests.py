@@ -6,12 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, cast
 
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
 from core.errors import Refusal
-from core.problems import field_errors
-from core.serializers import parse_instant
 
 _STRONG_TAG = re.compile(r'"([0-9]{1,10})"')
 NEVER_A_REVISION = -1
@@ -36,16 +33,6 @@ def if_match_of(request: Request, current: int) -> int | None:
     if current in revisions:
         return current
     return revisions[0] if revisions else NEVER_A_REVISION
-
-
-def instant_filter(query: Mapping[str, str], name: str) -> Any:
-    """Return the filter `name` as an instant, or None. Raises Refusal at the filter."""
-    if name not in query:
-        return None
-    try:
-        return parse_instant(query[name])
-    except ValidationError as error:
-        raise Refusal.of(list(field_errors(error.detail, name))) from error
 
 
 def choice_filter(query: Mapping[str, str], name: str, known: tuple[str, ...]) -> list[str]:

@@ -9,8 +9,9 @@ from rest_framework.response import Response
 from chats.models import TurnAttempt
 from core.api import Api, ApiRequest, edge_now, found, nothing_sent, problems
 from core.paging import query_of
+from core.serializers import instant_filter
 from schedules.api import schema
-from schedules.api.requests import choice_filter, instant_filter
+from schedules.api.requests import choice_filter
 from schedules.domain.states import RunStatus
 from schedules.models import Run
 from schedules.outputs import attempt_out, run_out

@@ -75,7 +75,7 @@ class ScheduleShown(serializers.Serializer[Any]):
     deadline_seconds = serializers.IntegerField(allow_null=True)
     retry_window_seconds = serializers.IntegerField()
     goal = NoneYetField(None, required=True)
-    monthly_budget = NoneYetField(None, required=True)
+    monthly_budget = serializers.CharField(allow_null=True, help_text="Decimal text.")
     retention = RetentionField(choices.DEFAULT_RETENTION, required=True)
     notify = NotifyShown()
     state = serializers.ChoiceField(choices=STATES)

@@ -42,7 +42,7 @@ class Facts:
     project_id: int | None = None
     project_error: str = ""
     goal_held: bool = False
-    over: str = ""  # balance or quota
+    over: str = ""  # balance, budget or quota
     over_params: dict[str, Any] = field(default_factory=dict)
     overlap: str = Overlap.SKIP
     serial: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chats.domain.states import TurnStatus
 from schedules.domain.states import RunStatus
 
-_SKIPPED = {"overlap", "skip_date", "skip_next", "balance", "quota", "approvals_pending"}
+_SKIPPED = {"overlap", "skip_date", "skip_next", "balance", "budget", "quota", "approvals_pending"}
 _MISSED = {"misfire", "passed_over"}
 _CANCELLED = {"paused", "blocked", "deleted", "edited", "superseded", "replaced"}
 

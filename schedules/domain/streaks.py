@@ -4,23 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from decimal import Decimal
 
 from schedules.domain.states import RunKind, RunStatus
 
 # Only these bear on the failure streak; a row that never ran says nothing about whether the schedule works.
 _DECIDING = {RunStatus.SUCCEEDED, RunStatus.EMPTY, RunStatus.FAILED, RunStatus.TIMED_OUT}
+RECENT = 5
 _NOT_THE_OWNERS = {"provider_auth"}  # an operator's to mend (R12)
 
 
 @dataclass(frozen=True)
 class Counters:
-    """`through` is the newest occurrence that has borne on the streak (R10)."""
+    """`through` is the newest occurrence that has borne on the streak (R10).
+
+    `costs` are those of the last `RECENT` runs that cost anything, oldest first: the dearest is reserved for the next.
+    """
 
     succeeded: int
     reached: int
     failure_streak: int
     balance_skip_streak: int
     through: datetime | None
+    costs: tuple[Decimal, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,7 @@ class Settled:
     scheduled_for: datetime
     current: bool
     reached: bool
+    cost: Decimal | None = None
 
 
 def count(counters: Counters, run: Settled) -> Counters:
@@ -41,6 +48,7 @@ def count(counters: Counters, run: Settled) -> Counters:
         counters,
         succeeded=counters.succeeded + (run.status == RunStatus.SUCCEEDED),
         reached=max(counters.reached - (run.kind == RunKind.SCHEDULED and not run.reached), 0),
+        costs=counters.costs if run.cost is None else (*counters.costs, run.cost)[-RECENT:],
     )
     outdated = counters.through is not None and run.scheduled_for < counters.through
     if not run.current or outdated:
@@ -58,6 +66,13 @@ def count(counters: Counters, run: Settled) -> Counters:
     elif run.reason not in _NOT_THE_OWNERS:
         streak += 1
     return replace(after, failure_streak=streak, through=run.scheduled_for)
+
+
+def without_credit(counters: Counters, scheduled_for: datetime) -> Counters:
+    """Return the counters after an occurrence that found no credit as it fell due: it has no run that counted (R12)."""
+    if counters.through is not None and scheduled_for < counters.through:
+        return counters
+    return replace(counters, balance_skip_streak=counters.balance_skip_streak + 1, through=scheduled_for)
 
 
 def grew(before: Counters, after: Counters) -> bool:

@@ -84,6 +84,8 @@ def form_to_body(post: QueryDict, schedule: Schedule | None = None) -> dict[str,
         body["cadence"] = _cadence(form)
     body |= {path: _scaled(form[name], unit) for path, (name, unit) in _SCALED.items() if name in changed}
     body |= {name: form[name] for name in _SWITCHES if name in changed}
+    if "monthly_budget" in changed:
+        body["monthly_budget"] = _amount(form["monthly_budget"])
     if changed & set(_ENDS):
         body |= _ends(form, old)
     if "notify_on" in changed:
@@ -104,6 +106,7 @@ def body_to_form(schedule: Schedule) -> Form:
         "misfire_policy": schedule.misfire_policy,
         "enabled": schedule.enabled,
         "notify_on": notify["on"],
+        "monthly_budget": "" if schedule.monthly_budget is None else f"{schedule.monthly_budget:.2f}",
         "revision": str(schedule.revision),
     }
     for path, (name, unit) in _SCALED.items():
@@ -194,6 +197,11 @@ def _scaled(text: str, unit: int) -> int | str | None:
     except ArithmeticError:
         return text
     return round(seconds) if seconds.is_finite() and abs(seconds) < _MOST_SECONDS else text
+
+
+def _amount(text: str) -> str | None:
+    """Return an amount as the wire has it, None when it is empty; a comma is as good as a point."""
+    return text.strip().replace(",", ".") or None
 
 
 def _in_units(seconds: int | None, unit: int) -> str:

@@ -91,7 +91,7 @@ def settle_many(moves: Sequence[tuple[Run, str, str, dict[str, Any], Turn]], *, 
     if update_many(Run, columns, rows, keys=["pk", "status"]) != len(rows):
         raise Lost
     for run, status, reason, params, turn in open_moves:
-        run.attempts = turn.attempts_made
+        run.attempts, run.cost = turn.attempts_made, turn.cost
         run.status, run.reason, run.reason_params, run.settled_at = status, reason, params, now
     return [move[0] for move in open_moves]
 

@@ -90,11 +90,15 @@ def write_counters(counted: Sequence[tuple[Schedule, Counters]], *, now: datetim
     """Store the counters of many schedules; the caller holds their rows."""
     columns = [
         "succeeded_count", "reached_count", "failure_streak", "balance_skip_streak", "streak_through", "counters_as_of",
+        "recent_costs",
     ]  # fmt: skip
     rows = [
-        (c.succeeded, c.reached, c.failure_streak, c.balance_skip_streak, c.through, now, schedule.pk)
+        (
+            c.succeeded, c.reached, c.failure_streak, c.balance_skip_streak, c.through, now,
+            [str(cost) for cost in c.costs], schedule.pk,
+        )
         for schedule, c in counted
-    ]
+    ]  # fmt: skip
     update_many(Schedule, columns, rows)
 
 

@@ -24,6 +24,7 @@ from schedules.outputs.words import MISFIRES, NOTIFIES, OVERLAPS
 from schedules.selectors.lists import recent_outcomes, schedule_rows
 from schedules.selectors.pages import newest_runs
 from schedules.selectors.panel import open_runs_of, standing
+from schedules.selectors.spend import spent_this_month
 
 View = dict[str, Any]
 
@@ -107,10 +108,16 @@ def facts_view(schedule: Schedule, reader: Reader) -> list[tuple[str, str]]:
         (_("If missed"), _("%(rule)s, after %(grace)s") % {"rule": missed, "grace": grace}),
         (_("Stop after"), setting_span(deadline)),
         (_("Try again for"), setting_span(schedule.retry_window_seconds)),
+        *([(_("Spend a month"), _budget(schedule, reader))] if schedule.monthly_budget is not None else []),
         (_("Tell me"), str(dict(NOTIFIES)[schedule.notify.get("on", "failures")])),
         (_("Ends"), _ends(schedule, reader)),
         (_("Made"), reader.short(schedule.created_at)),
     ]
+
+
+def _budget(schedule: Schedule, reader: Reader) -> str:
+    spent = spent_this_month(schedule, now=reader.now)
+    return _("%(spent)s of %(most)s so far") % {"spent": f"{spent:,.2f}", "most": f"{schedule.monthly_budget:,.2f}"}
 
 
 def _ends(schedule: Schedule, reader: Reader) -> str:

@@ -57,7 +57,7 @@ def _choices(schedule: Schedule) -> Json:
         "deadline_seconds": schedule.deadline_seconds,
         "retry_window_seconds": schedule.retry_window_seconds,
         "goal": None,
-        "monthly_budget": None,
+        "monthly_budget": None if schedule.monthly_budget is None else f"{schedule.monthly_budget:.2f}",
         "retention": DEFAULT_RETENTION,
         "notify": {**DEFAULT_NOTIFY, "on": schedule.notify.get("on", DEFAULT_NOTIFY["on"])},
     }

@@ -74,6 +74,7 @@ _FRESH: dict[str, Any] = {
     "deadline_minutes": "",
     "retry_window_minutes": "60",
     "notify_on": "failures",
+    "monthly_budget": "",
     "enabled": True,
     "revision": "",
 }

@@ -32,6 +32,7 @@ Errors = dict[str, list[dict[str, str]]]
 _MORE = {
     "ends", "until_date", "until_time", "max_runs", "overlap_policy", "misfire_policy", "misfire_grace_minutes",
     "deadline_minutes", "retry_window_minutes", "notify_on", "enabled",
+    "monthly_budget",
 }  # fmt: skip
 _LISTS = ("days",)
 _SWITCHES = ("enabled",)
@@ -48,7 +49,9 @@ def typed(post: QueryDict, reader: Reader, schedule: Schedule | None) -> View:
 def stored_values(schedule: Schedule, reader: Reader) -> View:
     """Return what the form says for a stored schedule; fields of other kinds say what a new one would."""
     stored = {name: value for name, value in body_to_form(schedule).items() if value not in ("", None, [])}
-    kept_empty = dict.fromkeys(("deadline_minutes", "until_date", "until_time", "max_runs", "project"), "")
+    kept_empty = dict.fromkeys(
+        ("deadline_minutes", "until_date", "until_time", "max_runs", "project", "monthly_budget"), ""
+    )
     return fresh_values(reader.in_zone(schedule.zone)) | kept_empty | stored
 
 

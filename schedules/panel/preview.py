@@ -13,6 +13,7 @@ from accounts.models import User
 from core.errors import FieldError, Refusal
 from core.human import Reader, say
 from schedules.inputs.form import form_to_body
+from schedules.panel.costs import Asked, asked_of, cost_words
 from schedules.services.preview import schedule_preview
 
 View = dict[str, Any]
@@ -22,12 +23,22 @@ _MOVED = "clock_shifted"
 
 def preview_of_post(*, owner: User, post: QueryDict, reader: Reader) -> View:
     """Return the preview of what the dialog says now."""
-    body = form_to_body(post)
-    return preview_view(owner=owner, cadence=body.get("cadence") or {}, zone=body.get("zone"), reader=reader)
+    body, asked = form_to_body(post), asked_of(owner, post)
+    return preview_view(
+        owner=owner, cadence=body.get("cadence") or {}, zone=body.get("zone"), reader=reader, asked=asked
+    )
 
 
-def preview_view(*, owner: User, cadence: Mapping[str, Any], zone: str | None, reader: Reader, count: int = 5) -> View:
-    """Return sentence, rows and notes; or what is wrong, with its code."""
+def preview_view(
+    *,
+    owner: User,
+    cadence: Mapping[str, Any],
+    zone: str | None,
+    reader: Reader,
+    count: int = 5,
+    asked: Asked | None = None,
+) -> View:
+    """Return sentence, rows, notes and about what it costs; or what is wrong, with its code."""
     body: View = {"cadence": dict(cadence), "count": count} | ({"zone": zone} if zone else {})
     try:
         found = schedule_preview(owner=owner, body=body, now=reader.now)
@@ -36,7 +47,9 @@ def preview_view(*, owner: User, cadence: Mapping[str, Any], zone: str | None, r
         errors: Sequence[FieldError | Refusal] = refusal.fields or [refusal]
         wrong = [error for error in errors if error.code != "required"]
         return {"errors": [{"code": error.code, "text": say(error.code, error.params)} for error in wrong]}
-    return shown(found, reader, zone or owner.zone)
+    there = zone or owner.zone
+    cost = cost_words(owner=owner, asked=asked, cadence=cadence, zone=there, now=reader.now) if asked else ""
+    return shown(found, reader, there) | {"cost": cost}
 
 
 def shown(found: Mapping[str, Any], reader: Reader, zone: str) -> View:

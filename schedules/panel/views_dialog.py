@@ -18,6 +18,7 @@ from schedules.inputs.form import form_to_body
 from schedules.models import Schedule
 from schedules.panel.choices import fresh_values, offered, quick_values
 from schedules.panel.conflict import conflict_view
+from schedules.panel.costs import Asked
 from schedules.panel.finding import schedule_or_404
 from schedules.panel.forms import form_view, stored_values, typed
 from schedules.panel.preview import preview_of_post, preview_view
@@ -125,6 +126,7 @@ def _form(
         owner=owner, reader=reader, values=values, schedule=schedule, refusal=refusal, fragment=is_htmx(request),
         action=here, look=f"{here}?look=1", back=_back(schedule, request), draft=request.get_full_path(),
         focus=request.GET.get("field", "name"),
+        edited=schedule.public_id if schedule else "",
         title=_("Edit “%(name)s”") % {"name": schedule.name} if schedule else _("New schedule"),
         submit=_("Save") if schedule else _("Create schedule"),
     )  # fmt: skip
@@ -148,7 +150,8 @@ def _preview_of(
         cadence |= {"days": values["days"]} if values["kind"] == "weekly" else {}
         return preview_view(owner=owner, cadence=cadence, zone=reader.zone, reader=reader)
     shown = schedule or schedule_or_404(request, request.GET["copy"])
-    return preview_view(owner=owner, cadence=shown.cadence, zone=shown.zone, reader=reader)
+    asked = Asked(shown.agent.public_id, shown.prompt, shown)
+    return preview_view(owner=owner, cadence=shown.cadence, zone=shown.zone, reader=reader, asked=asked)
 
 
 def _back(schedule: Schedule | None, request: HttpRequest) -> str:

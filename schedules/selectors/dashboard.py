@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 
 from django.db import connection
 from django.db.models import Count
@@ -38,12 +39,13 @@ class Now:
 
 @dataclass(frozen=True)
 class Day:
-    """The last 24 hours: runs by outcome, and how late they started in seconds (None without a start)."""
+    """The last 24 hours: runs by outcome, how late they started in seconds (None without a start), what they cost."""
 
     outcomes: dict[str, int]
     p50: float | None
     p99: float | None
     started: int
+    spent: Decimal
     bounded: bool
 
     @property
@@ -78,10 +80,12 @@ def day_figures(now: datetime) -> Day:
     rows = Run.objects.filter(scheduled_for__gte=now - DAY, scheduled_for__lte=now).order_by("-scheduled_for", "-id")
     outcomes: Counter[str] = Counter()
     delays: list[float] = []
-    seen = rows.values_list("status", "kind", "scheduled_for", "started_at")[: MOST_RUNS + 1]
+    spent = Decimal(0)
+    seen = rows.values_list("status", "kind", "scheduled_for", "started_at", "cost")[: MOST_RUNS + 1]
     read = list(seen)
-    for status, kind, scheduled_for, started_at in read[:MOST_RUNS]:
+    for status, kind, scheduled_for, started_at, cost in read[:MOST_RUNS]:
         outcomes[status] += 1
+        spent += cost or 0
         if kind == "scheduled" and started_at is not None:
             delays.append(max((started_at - scheduled_for).total_seconds(), 0.0))
     delays.sort()
@@ -90,6 +94,7 @@ def day_figures(now: datetime) -> Day:
         p50=percentile(delays, 0.50),
         p99=percentile(delays, 0.99),
         started=len(delays),
+        spent=spent,
         bounded=len(read) > MOST_RUNS,
     )
 

@@ -11,7 +11,9 @@ from typing import Any
 from django.db.models import Count
 
 from accounts.domain.limits import Limits
+from accounts.domain.spend import Purse
 from accounts.models import User
+from accounts.selectors.deletions import deleting
 from accounts.selectors.limits import limits_for
 from accounts.selectors.permissions import permitted
 from accounts.selectors.stops import Stop, global_stop
@@ -26,6 +28,7 @@ from schedules.domain.occurrences_window import never_due
 from schedules.domain.states import UNFINISHED, RunKind
 from schedules.models import Run, Schedule
 from schedules.selectors.quota import used_today
+from schedules.selectors.spend import over_spend, purses_of
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Shared:
 
     stop: Stop | None
     active: set[int]
+    deleting: set[int]
     permitted: set[int]
     limits: dict[int, Limits]
     policies: dict[int, Policy]
@@ -41,6 +45,7 @@ class Shared:
     projects: dict[int, ProjectFacts]
     unfinished: dict[int, int]
     used_today: dict[int, int]
+    purses: dict[int, Purse]
 
 
 def shared_facts(
@@ -49,15 +54,21 @@ def shared_facts(
     agents: Collection[int],
     projects: Collection[int],
     schedules: Collection[int] = (),
+    spending: bool = True,
     now: datetime,
 ) -> Shared:
-    """Read everything the gate asks about these owners, agents, projects and schedules."""
+    """Read everything the gate asks about these owners, agents, projects and schedules.
+
+    Without `spending` budgets and credits are left to whoever reserves (`chats/services/turns_spend`).
+    """
     policies = policies_for(owners)
     limits = limits_for(owners)
+    people = User.objects.filter(pk__in=owners).only("pk", "is_active", "zone", "on_credit", "budgeted")
     pins = {policy.pin_id for policy in policies.values() if policy.pin_id is not None}
     return Shared(
         stop=global_stop(),
-        active=set(User.objects.filter(pk__in=owners, is_active=True).values_list("pk", flat=True)),
+        active={user.pk for user in people if user.is_active},
+        deleting=deleting(owners),
         permitted=permitted(owners, "use_schedules"),
         limits=limits,
         policies=policies,
@@ -65,6 +76,7 @@ def shared_facts(
         projects=project_facts({*projects, *pins}),
         unfinished=_unfinished(schedules),
         used_today=used_today(limits=limits, now=now),
+        purses=purses_of(people, limits=limits, now=now) if spending else {},
     )
 
 
@@ -121,7 +133,7 @@ def admission_facts(owner_id: int, agent_id: int, shared: Shared) -> AdmissionFa
         owner_active=owner_id in shared.active,
         stopped=shared.stop is not None,
         stop_reason=shared.stop.reason if shared.stop else "",
-        deleting=False,
+        deleting=owner_id in shared.deleting,
         agent=shared.agents.get(agent_id),
     )
 
@@ -132,7 +144,8 @@ def schedule_facts(
     """Return the facts for a fire, a manual run or a write of `schedule`."""
     project_id, project_error = destination_of(schedule, shared)
     cadence_error, cadence_params = cadence_problem(schedule)
-    limits = shared.limits[schedule.owner_id]
+    owner_id, limits = schedule.owner_id, shared.limits[schedule.owner_id]
+    over = _over_spend(owner_id, schedule, schedule.agent_id, schedule.prompt, shared) or over_quota(owner_id, shared)
     return Facts(
         admission=admission_facts(schedule.owner_id, schedule.agent_id, shared),
         kind=kind,
@@ -151,8 +164,17 @@ def schedule_facts(
         overlap=schedule.overlap_policy,
         serial=serial,
         unfinished=shared.unfinished.get(schedule.pk, 0) + unfinished,
-        **over_quota(schedule.owner_id, shared),
+        **over,
     )
+
+
+def _over_spend(owner_id: int, schedule: Schedule | None, agent_id: int, prompt: str, shared: Shared) -> dict[str, Any]:
+    """Return the gate's `over` when another run does not fit a budget or a credit; asked before the runs of the day."""
+    agent, most = shared.agents.get(agent_id), shared.limits[owner_id].monthly_spend
+    if agent is None:
+        return {}
+    over = over_spend(shared.purses.get(owner_id), schedule, prompt=prompt, prices=agent.prices, most=most)
+    return {"over": over.reason, "over_params": over.params} if over is not None else {}
 
 
 def over_quota(owner_id: int, shared: Shared, *, more: int = 0) -> dict[str, Any]:
@@ -163,13 +185,17 @@ def over_quota(owner_id: int, shared: Shared, *, more: int = 0) -> dict[str, Any
     return {"over": "quota", "over_params": {"most": most}}
 
 
-def run_facts(runs: Iterable[Run], *, now: datetime) -> dict[int, Facts]:
-    """Return the facts at `start` by run id: the recorded destination of each, under today's rules (P11)."""
+def run_facts(runs: Iterable[Run], *, spending: bool = False, now: datetime) -> dict[int, Facts]:
+    """Return the facts at `start` by run id: the recorded destination of each, under today's rules (P11).
+
+    Without `spending` budgets and credits are left to whoever reserves (`chats/services/turns_spend`).
+    """
     rows = list(runs)
     shared = shared_facts(
         owners={run.owner_id for run in rows},
         agents={run.agent_id for run in rows},
         projects={run.project_id for run in rows if run.project_id is not None},
+        spending=spending,
         now=now,
     )
     found: dict[int, Facts] = {}
@@ -183,6 +209,7 @@ def run_facts(runs: Iterable[Run], *, now: datetime) -> dict[int, Facts]:
 def _run_facts(run: Run, shared: Shared, *, more: int) -> Facts:
     schedule = run.schedule
     quota = over_quota(run.owner_id, shared, more=more) if run.started_at is None else {}
+    over = _over_spend(run.owner_id, schedule, run.agent_id, run.prompt, shared) or quota
     return Facts(
         admission=admission_facts(run.owner_id, run.agent_id, shared),
         kind=run.kind,
@@ -194,5 +221,5 @@ def _run_facts(run: Run, shared: Shared, *, more: int) -> Facts:
         require_project=shared.policies[run.owner_id].required and run.project_recorded,
         project_id=run.project_id,
         project_error=project_problem(run.project_id, run.owner_id, shared),
-        **quota,
+        **over,
     )

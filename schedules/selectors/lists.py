@@ -81,6 +81,12 @@ def schedules_of(owner: User) -> QuerySet[Schedule]:
     )
 
 
+def names_of(owner: User, public_ids: Collection[str]) -> dict[str, str]:
+    """Return what these schedules of `owner` are called, by public id; one that is deleted is absent."""
+    rows = Schedule.objects.filter(owner=owner, public_id__in=list(public_ids), deleting_at=None)
+    return dict(rows.values_list("public_id", "name"))
+
+
 def schedule_find(owner: User, public_id: str) -> Schedule | None:
     """Return the owner's schedule, or None when it is not there, being deleted, or somebody else's (P15)."""
     return schedules_of(owner).filter(public_id=public_id).first()

@@ -7,6 +7,7 @@ from datetime import datetime
 from django.db import transaction
 
 from accounts.models import User
+from accounts.selectors.deletions import owner_free
 from chats.queue import hint_drain
 from core.db import locked
 from core.errors import Refusal
@@ -25,13 +26,14 @@ def run_again(*, run: Run, actor: User, now: datetime) -> Run:
 
     Like a run by hand it neither moves nor counts for the schedule (R7). Raises Refusal: `already_running` while `run`
     itself or, unless the overlap rule allows it, another run of its schedule is unfinished; what the gate says (409),
-    or `stopped_by_operator` (503). Nothing is written then.
+    `stopped_by_operator` (503) or `account_deleting` (410). Nothing is written then.
     """
     with transaction.atomic():
+        owner_free(run.owner_id)
         schedule = _held(run)
         _require_room(run, schedule)
         again = _snapshot(run, schedule, now)
-        decision = decide(run_facts([again], now=now)[again.pk], Moment.START)
+        decision = decide(run_facts([again], spending=True, now=now)[again.pk], Moment.START)
         if decision.verdict != "go":
             raise Refusal(decision.reason, status=None if decision.verdict == "wait" else 409, **decision.params)
         turn = new_turn(schedule, owner_id=run.owner_id, agent=run.agent, run_at=now, serial=False, now=now)

@@ -21,6 +21,7 @@ from chats.selectors.conversations import conversation_find
 from core.errors import FieldError
 from core.problems import field_errors
 from core.serializers import (
+    AmountField,
     FlagField,
     IdField,
     InstantField,
@@ -197,7 +198,7 @@ class ScheduleBody(StrictSerializer):
     )
     retry_window_seconds = WholeField(least=0, most=choices.MOST_RETRY_WINDOW_SECONDS, required=False)
     goal = NoneYetField(None)
-    monthly_budget = NoneYetField(None)
+    monthly_budget = AmountField(required=False, allow_null=True)
     retention = RetentionField(choices.DEFAULT_RETENTION)
     notify = NotifyBody(required=False)
 

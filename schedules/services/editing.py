@@ -14,6 +14,7 @@ from django.db import transaction
 
 from accounts.domain.limits import Limits
 from accounts.models import User
+from accounts.selectors.deletions import refuse_deleting
 from accounts.selectors.limits import limits_of
 from accounts.services.idempotency import digest, fulfil, replay_find, replay_or_claim
 from core.errors import FieldError, Refusal
@@ -23,6 +24,7 @@ from schedules.services.drafts import Draft, Timing, draft_read
 from schedules.services.edit_plan import PLAIN_COLUMNS, edit_allow, edit_apply, edit_decide, timing_columns
 from schedules.services.guards import (
     ask_gate,
+    budgets_count,
     owner_locked,
     require_permission,
     require_room,
@@ -63,11 +65,13 @@ def schedule_create(
         claimed = replay_or_claim(owner=person, act=CREATE_ACT, key=key, digest=sent, now=now) if key else None
         if claimed is not None:
             return _replayed(person, claimed.made), True
+        refuse_deleting(person.pk)
         require_permission(person)
         _require_feature(limits)
         require_room(person, limits)
         schedule = _built(person, draft, now)
         schedule.save(force_insert=True)
+        budgets_count(person, schedule)
         if schedule.enabled:
             schedule_arm(schedule, now=now)
         if key:
@@ -96,8 +100,11 @@ def schedule_edit(
             draft = draft_read(body, owner=person, floor_seconds=floor, stored=row, now=now)
         plan = edit_decide(row, draft=draft, person=person, now=now)
         if not plan.changes_nothing:
+            if not plan.only_disables:  # R19
+                refuse_deleting(person.pk)
             edit_allow(plan, person=person, now=now)
             edit_apply(plan, now=now)
+            budgets_count(person, row)
     return row
 
 

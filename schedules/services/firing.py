@@ -11,6 +11,7 @@ from typing import Any
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
 from django.db.models import QuerySet
 
+from accounts.selectors.deletions import not_deleting
 from accounts.selectors.stops import global_stop
 from agents.services.tombstones import agents_mend
 from chats.models import Turn
@@ -24,6 +25,7 @@ from schedules.services.known import pass_known
 from schedules.services.planning import Waits, plan_schedule, take_back
 from schedules.services.replacing import schedule_clear, schedules_busy
 from schedules.services.rows import Plan
+from schedules.services.skipping import skips_count
 from schedules.services.telling import tell_blocked, tell_ended
 
 logger = logging.getLogger(__name__)
@@ -68,17 +70,26 @@ def fire_due(*, now: datetime, most: int = BATCH) -> Fired:
 
 
 def due_left(*, now: datetime) -> bool:
-    """Return whether anything is due: one read of the index of what is armed, whatever else there is."""
-    return any_by(Schedule.objects.filter(next_run_at__lte=now), "next_run_at")
+    """Return whether anything is due: one read of the index of what is armed, whatever else there is.
+
+    Only when something is, whose it is: what is of people whose account is being deleted stays due.
+    """
+    armed = Schedule.objects.filter(next_run_at__lte=now)
+    return any_by(armed, "next_run_at") and any_by(_all_due(now), "next_run_at")
+
+
+def _all_due(now: datetime) -> QuerySet[Schedule]:
+    """Return what is due of everybody whose account is not being deleted; the rest stays due (gate row 2)."""
+    return Schedule.objects.filter(not_deleting(), next_run_at__lte=now)
 
 
 def _claim(now: datetime, most: int) -> list[Schedule]:
-    due = Schedule.objects.filter(next_run_at__lte=now).order_by("next_run_at", "pk")
+    due = _all_due(now).order_by("next_run_at", "pk")
     return list(locked(due, skip_locked=True)[:most])
 
 
 def _due_ids(now: datetime, most: int) -> list[int]:
-    due = Schedule.objects.filter(next_run_at__lte=now).order_by("next_run_at", "pk")
+    due = _all_due(now).order_by("next_run_at", "pk")
     return list(due.values_list("pk", flat=True)[:most])
 
 
@@ -140,7 +151,7 @@ def _fire_alone(pk: int, now: datetime) -> Fired:
 
 
 def _due(pk: int, now: datetime) -> QuerySet[Schedule]:
-    return Schedule.objects.filter(pk=pk, next_run_at__lte=now)
+    return _all_due(now).filter(pk=pk)
 
 
 def _put_off(pk: int, error: Exception, now: datetime) -> bool:
@@ -177,6 +188,7 @@ def _write(plans: Sequence[Plan], now: datetime) -> int:
     for plan in plans:
         if plan.block and lifecycle.block(plan.schedule, reason=plan.block[0], params=plan.block[1], now=now):
             tell_blocked(plan.schedule, now=now)
+    skips_count(plans, now=now)
     ended = [(plan.schedule, run) for plan in plans for run in plan.runs if run.settled_at is not None]
     lifecycle.show_last([run for _, run in ended])
     tell_ended(ended, now=now)

@@ -34,8 +34,20 @@ _FIELD_OF_REASON = {
 
 
 def owner_locked(owner_id: int) -> User:
-    """Return the owner's row, locked: the cap and the idempotency key hold under concurrent creates."""
-    return locked(User.objects.filter(pk=owner_id)).get()
+    """Return the owner's row, locked: the cap and the idempotency key hold under concurrent creates.
+
+    Raises Refusal `account_deleting` when the account was erased meanwhile.
+    """
+    person = locked(User.objects.filter(pk=owner_id)).first()
+    if person is None:
+        raise Refusal("account_deleting")
+    return person
+
+
+def budgets_count(person: User, schedule: Schedule) -> None:
+    """Have the starts of `person`, whose row is locked, go one at a time from the first budget of a schedule on."""
+    if schedule.monthly_budget is not None and not person.budgeted:
+        User.objects.filter(pk=person.pk).update(budgeted=True)
 
 
 def schedule_locked(schedule_id: int) -> Schedule:

@@ -7,6 +7,7 @@ from datetime import datetime
 from django.db import transaction
 
 from accounts.models import User
+from accounts.selectors.deletions import owner_free
 from schedules import lifecycle
 from schedules.models import Schedule
 from schedules.services.arming import schedule_arm, schedule_close_due
@@ -47,7 +48,7 @@ def schedule_release(*, schedule: Schedule, actor: User, now: datetime) -> bool:
     like `schedule_resume` when the gate says no.
     """
     with transaction.atomic():
-        owner_locked(schedule.owner_id)
+        owner_free(schedule.owner_id)
         row = schedule_locked(schedule.pk)
         if row.is_on:
             return False

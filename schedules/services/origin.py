@@ -25,6 +25,7 @@ from schedules.domain.streaks import Counters, Settled, block_reason, count, gre
 from schedules.domain.title import asked_for, fill, given, moment_words, title_of, variables
 from schedules.models import Run, Schedule
 from schedules.selectors.facts import run_facts
+from schedules.selectors.spend import costs_of
 from schedules.services.arming import schedule_arm, schedule_close_due
 from schedules.services.starting import before_gate, start_moment
 from schedules.services.telling import tell_blocked, tell_interrupted, tell_settled
@@ -97,7 +98,8 @@ def _answer(turn: Turn, run: Run, decision: Decision) -> StartPlan | StartRefuse
     if decision.verdict == "go":
         zone = zone_for(run)
         title = turn.conversation.title if turn.conversation else title_of(run.name, run.scheduled_for, zone)
-        return StartPlan(title=title, project_id=run.project_id, prompt=prompt_of(run))
+        budget, recent = (run.schedule.monthly_budget, costs_of(run.schedule)) if run.schedule else (None, None)
+        return StartPlan(title, run.project_id, prompt_of(run), budget=budget, recent_costs=recent)
     if turn.attempts_made and turn.error_code:
         # A retry that is refused ends with the error of its last attempt (Run and turn move together).
         return StartRefused(TurnStatus.FAILED, turn.error_code, turn.error_params)
@@ -147,7 +149,7 @@ def _ending(run: Run, turn: Turn) -> tuple[Run, str, str, dict[str, Any], Turn]:
 
 def follow(*, runs: Sequence[Run], schedules: Mapping[int, Schedule], limits: Mapping[int, Any], now: datetime) -> None:
     """Write what settled runs do to their schedules, whose rows the caller holds (R10 to R15)."""
-    counters = {pk: _counters(schedule) for pk, schedule in schedules.items()}
+    counters = {pk: counters_of(schedule) for pk, schedule in schedules.items()}
     for run in runs:
         schedule = schedules.get(run.schedule_id or 0)
         if schedule is None:
@@ -159,6 +161,7 @@ def follow(*, runs: Sequence[Run], schedules: Mapping[int, Schedule], limits: Ma
             scheduled_for=run.scheduled_for,
             current=run.revision == schedule.revision,
             reached=run.attempts > 0,
+            cost=run.cost,
         )
         before, after = counters[schedule.pk], count(counters[schedule.pk], end)
         counters[schedule.pk] = after
@@ -170,13 +173,15 @@ def follow(*, runs: Sequence[Run], schedules: Mapping[int, Schedule], limits: Ma
     _reopen(schedules.values(), counters, now)
 
 
-def _counters(schedule: Schedule) -> Counters:
+def counters_of(schedule: Schedule) -> Counters:
+    """Return the counters as the schedule's row, which the caller holds, has them."""
     return Counters(
         succeeded=schedule.succeeded_count,
         reached=schedule.reached_count,
         failure_streak=schedule.failure_streak,
         balance_skip_streak=schedule.balance_skip_streak,
         through=schedule.streak_through,
+        costs=tuple(costs_of(schedule)),
     )
 
 

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from django.db import DatabaseError, transaction
 from django.db.models import Exists, OuterRef, Q
 
+from accounts.services.erasing import deletions_sweep
 from accounts.services.idempotency import keys_sweep, made_gone
 from chats.services.turns_recover import leases_recover, turns_mend_agents
 from core.db import locked
@@ -37,6 +38,7 @@ def reconcile(*, now: datetime) -> int:
         count_windows,
         lambda: _each(_unarmed(), _arm, now),
         lambda: _each(_dying(), _erase, now),
+        lambda: deletions_sweep(now=now),
         lambda: keys_sweep(now=now),
         lambda: runs_sweep(now=now),
     ]

@@ -94,6 +94,7 @@ def new_turn(
         owner_id=owner_id,
         agent=agent,
         origin="schedule",
+        billed_to=schedule.public_id if schedule is not None else "",
         series=f"schedule:{schedule.pk}" if waits and schedule else None,
         series_order=run_at,
         created_at=now,

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from accounts.models import IdempotencyKey, User
+from accounts.selectors.deletions import refuse_deleting
 from accounts.selectors.permissions import may
 from accounts.selectors.stops import global_stop
 from accounts.services.idempotency import replay_find
@@ -27,6 +28,7 @@ from schedules.domain.states import NEVER_RAN, UNFINISHED, RunKind, RunStatus
 from schedules.models import Run, Schedule
 from schedules.selectors.facts import destination_of, shared_for
 from schedules.services.gating import manual_decision
+from schedules.services.guards import owner_locked
 from schedules.services.replacing import schedule_clear, turns_hold
 from schedules.services.rows import new_turn
 
@@ -49,7 +51,7 @@ def run_now(
 
     Never moves `next_run_at`, works on a paused, blocked or completed schedule (R7). What the gate refuses or skips
     leaves a row that neither counts nor blocks and raises Refusal with the reason as code; a wait raises Refusal
-    `stopped_by_operator` and leaves nothing. Raises Refusal `permission_denied` without `create_schedules`,
+    `stopped_by_operator` or `account_deleting` and leaves nothing. Raises Refusal `permission_denied` without `create_schedules`,
     `not_found` for a schedule that is being deleted, and `already_running` with `run` under the overlap rule `skip`.
     A fire (`fired`) also raises `rate_limited` within `FIRE_SECONDS` of the token's last one, which leaves no row and
     uses up no key, and `idempotency_conflict` when its key came with other inputs.
@@ -57,6 +59,7 @@ def run_now(
     kind = RunKind.API if fired else RunKind.MANUAL
     row_key = f"{kind}:{schedule.public_id}:{key or new_id('key')}"
     with transaction.atomic():
+        owner_locked(schedule.owner_id)
         turns_hold(schedule)
         held = locked(Schedule.objects.filter(pk=schedule.pk, deleting_at=None).select_related("agent")).first()
         if held is None:
@@ -65,6 +68,7 @@ def run_now(
             _same(again, fired)
             run, decision = again, _answered(again)
         else:  # the key is looked up before policy is asked: what was accepted once is answered alike
+            refuse_deleting(held.owner_id)
             _allow(actor)
             _not_too_often(held, fired, now)
             run, decision = _open(held, kind, row_key, fired, now)

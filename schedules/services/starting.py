@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Max
 
+from accounts.selectors.deletions import deletion_waits
 from accounts.selectors.stops import Wait, last_wait
 from chats.domain.states import TurnStatus
 from chats.models import Turn
@@ -21,16 +22,18 @@ BESIDE_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class StartMoment:
-    """What starts at one instant have in common: when a wait ended, what runs, and the newest occurrence by schedule."""
+    """What starts at one instant have in common: when waits ended (everybody's; by owner those of deletions that were
+    called off), what runs, and the newest occurrence by schedule."""
 
     now: datetime
     wait: Wait | None
+    deletions: dict[int, list[Wait]]
     running: dict[int, set[int]]
     newest: dict[int, datetime]
 
 
 def start_moment(runs: Sequence[Run], *, now: datetime) -> StartMoment:
-    """Read it, in three queries at most however many runs start."""
+    """Read it, in four queries at most however many runs start."""
     ids = {run.schedule_id for run in runs if run.schedule_id is not None}
     running: dict[int, set[int]] = {}
     beside = Run.objects.filter(schedule__in=ids, status=RunStatus.RUNNING, settled_at__isnull=True)
@@ -39,7 +42,8 @@ def start_moment(runs: Sequence[Run], *, now: datetime) -> StartMoment:
     retried = {run.schedule_id for run in runs if run.started_at is not None}
     scheduled = Run.objects.filter(schedule__in=retried, kind=RunKind.SCHEDULED)
     newest = dict(scheduled.values_list("schedule_id").annotate(newest=Max("scheduled_for"))) if retried else {}
-    return StartMoment(now=now, wait=last_wait(), running=running, newest=newest)
+    deletions = deletion_waits({run.owner_id for run in runs})
+    return StartMoment(now=now, wait=last_wait(), deletions=deletions, running=running, newest=newest)
 
 
 def before_gate(turn: Turn, run: Run, moment: StartMoment) -> StartRefused | StartWait | None:
@@ -56,13 +60,16 @@ def before_gate(turn: Turn, run: Run, moment: StartMoment) -> StartRefused | Sta
 
 def _late_after_wait(turn: Turn, run: Run, moment: StartMoment) -> bool:
     """R38: what was queued when a wait ended is asked how late that made it; capacity before and after is no lateness."""
-    schedule, wait = run.schedule, moment.wait
-    if wait is None or schedule is None or run.kind != RunKind.SCHEDULED or run.started_at is not None:
+    schedule, waits = run.schedule, [*([moment.wait] if moment.wait else []), *moment.deletions.get(run.owner_id, ())]
+    if not waits or schedule is None or run.kind != RunKind.SCHEDULED or run.started_at is not None:
         return False
-    if turn.queued_at >= wait.lifted or schedule.misfire_policy != Misfire.MISS:
+    if schedule.misfire_policy != Misfire.MISS:
         return False
     grace = timedelta(seconds=max(schedule.misfire_grace_seconds, LATE_AFTER_SECONDS))
-    return wait.lifted > max(run.due_at, wait.began or run.due_at) + grace
+    return any(
+        turn.queued_at < wait.lifted and wait.lifted > max(run.due_at, wait.began or run.due_at) + grace
+        for wait in waits
+    )
 
 
 def _too_late_to_retry(turn: Turn, run: Run, moment: StartMoment) -> bool:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from django.db import transaction
 
+from accounts.selectors.deletions import owner_free
 from accounts.selectors.limits import limits_of
 from accounts.services.idempotency import made_gone
 from core.errors import Refusal
@@ -50,7 +51,7 @@ def schedule_resume(*, schedule: Schedule, now: datetime) -> Schedule:
     `schedule_limit` when a completed one would count again, or what the gate says.
     """
     with transaction.atomic():
-        person = owner_locked(schedule.owner_id)
+        person = owner_free(schedule.owner_id)
         turns_hold(schedule)
         row = schedule_locked(schedule.pk)
         if row.is_on:
@@ -99,7 +100,7 @@ def schedule_skip_next(*, schedule: Schedule, scheduled_for: datetime, now: date
     Raises Refusal `schedule_changed` when `scheduled_for` is not the next occurrence, or another one is marked.
     """
     with transaction.atomic():
-        owner_locked(schedule.owner_id)
+        owner_free(schedule.owner_id)
         row = schedule_locked(schedule.pk)
         if row.skip_next_at == scheduled_for:
             return row

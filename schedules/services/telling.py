@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+
 from accounts.services.notices import notice_add, operators_tell
 from chats.models import Message
 from core.errors import sentence
@@ -34,8 +36,13 @@ def tell_blocked(schedule: Schedule, *, now: datetime) -> None:
 
 
 def tell_settled(*, schedule: Schedule, run: Run, now: datetime) -> None:
-    """Put the outcome into the outbox when the schedule wants to be told of it; one per run, not per attempt."""
-    if wants_to_know(schedule, run):
+    """Put the outcome into the outbox when the schedule wants to be told of it; one per run, not per attempt.
+
+    Of a budget that is used up the owner is told once a month, whatever the schedule wants to be told of.
+    """
+    if run.reason == "budget":
+        tell_budget(schedule=schedule, run=run, now=now)
+    elif wants_to_know(schedule, run):
         notice_add(
             user_id=run.owner_id,
             code="run_settled",
@@ -44,6 +51,21 @@ def tell_settled(*, schedule: Schedule, run: Run, now: datetime) -> None:
             dedupe_key=f"settled:{run.public_id}",
             now=now,
         )
+
+
+def tell_budget(*, schedule: Schedule, run: Run, now: datetime) -> None:
+    """Tell the owner once a month that a budget is used up: the schedule's, or their own, which holds all of them."""
+    of_schedule = run.reason_params.get("of") == "schedule"
+    whose = f"s{schedule.pk}" if of_schedule else f"o{run.owner_id}"
+    name = run.name if of_schedule else _("All schedules")
+    notice_add(
+        user_id=run.owner_id,
+        code="budget_reached",
+        params={"name": name, **run.reason_params},
+        subject=schedule.public_id if of_schedule else "",
+        dedupe_key=f"budget:{whose}:{run.reason_params.get('month', '')}",
+        now=now,
+    )
 
 
 def tell_interrupted(*, schedule: Schedule, run: Run, now: datetime) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import ADDITION, CHANGE, DELETION, LogEntry
+from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import Group, Permission
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import ApiToken, GlobalStop, LimitSet, User
+from accounts.models import ApiToken, AuditEntry, GlobalStop, LimitSet, User
 from accounts.selectors.stops import global_stop
 from accounts.services.access import access_set, limits_forget, password_set
 from accounts.services.limits import limits_set
@@ -156,20 +156,27 @@ def test_a_new_password_is_judged_and_ends_sessions(alice: Any, now: Any) -> Non
     assert member.get("/panel/").status_code == 302
 
 
-def log() -> list[tuple[str, int, str]]:
-    rows = LogEntry.objects.order_by("pk").values_list("object_repr", "action_flag", "change_message")
-    return [(shown, flag, message) for shown, flag, message in rows]
+def log(kind: str) -> list[tuple[str, Any, Any]]:
+    rows = AuditEntry.objects.filter(kind=kind).order_by("pk").values_list("act", "before", "after")
+    return [row for row in rows if row[0] != "user.added"]
 
 
 def test_what_an_operator_does_to_a_person_is_noted_once(operator_client: Client, olivia: Any, alice: Any) -> None:
+    """A6: that a name changed is noted, the name is not."""
     page, new = page_of(alice), "another horse battery"
-    operator_client.post(page, form_of(operator_client, page, display_name="Al"))
-    [(who, flag, message)] = log()
-    assert (who, flag, "Display name" in message) == ("Al", CHANGE, True)
+    operator_client.post(page, form_of(operator_client, page, display_name="Al", clock="12"))
     operator_client.post(page, form_of(operator_client, page, is_active=None, new_password=new))
-    assert log()[1:] == [("Al", CHANGE, "is_active: off"), ("Al", CHANGE, "password")]
-    assert new not in str(log())
-    assert set(LogEntry.objects.values_list("user", flat=True)) == {olivia.pk}
+    assert log("user") == [
+        ("user.changed", {"display_name": "… (before)", "clock": "24"}, {"display_name": "…", "clock": "12"}),
+        ("user.access", {"is_active": True}, {"is_active": False}),
+        ("user.password", {}, {}),
+    ]
+    entries = AuditEntry.objects.exclude(act="user.added")
+    assert set(entries.values_list("who", "whom", "source")) == {
+        (olivia.person_key.key, alice.person_key.key, "admin"),
+    }  # fmt: skip
+    kept = str(list(AuditEntry.objects.values()))
+    assert not any(word in kept for word in (new, "Alice", alice.email, alice.public_id))
 
 
 def test_limits_are_noted_with_their_values_once(operator_client: Client, olivia: Any, alice: Any, now: Any) -> None:
@@ -182,12 +189,15 @@ def test_limits_are_noted_with_their_values_once(operator_client: Client, olivia
     limits_set(scope="user", user=alice, values={"daily_runs": None}, actor=olivia, now=now)
     limits_set(scope="user", user=alice, values={"daily_runs": 5}, now=now)
     operator_client.post(reverse("admin:accounts_limitset_delete", args=[row.pk]), {"post": "yes"})
-    said = [(flag, message) for _, flag, message in log()]
-    assert said == [(ADDITION, "max_schedules: 3"), (CHANGE, "daily_runs: inherit"), (DELETION, "")]
-    assert LogEntry.objects.order_by("pk")[1].action_time == now
+    assert log("limitset") == [
+        ("limitset.added", {}, {"max_schedules": 3}),
+        ("limitset.changed", {"daily_runs": None}, {"daily_runs": 5}),
+        ("limitset.removed", {"max_schedules": 3, "daily_runs": 5}, {}),
+    ]
+    assert AuditEntry.objects.get(act="limitset.changed").at == now
     with pytest.raises(Refusal):
         limits_set(scope="user", user=alice, values={"daily_runs": -1}, actor=olivia, now=now)
-    assert len(log()) == 3
+    assert len(log("limitset")) == 3
 
 
 def test_limits_are_set_by_the_service_and_forgotten(operator_client: Client, alice: Any, now: Any) -> None:
@@ -228,3 +238,23 @@ def test_the_global_stop_is_one_switch_with_a_reason(operator_client: Client, ol
     assert (stop.reason, stop.by, GlobalStop.objects.get().changed_by) == ("moving house", olivia.called, olivia)
     operator_client.post(page, {"reason": ""})
     assert global_stop() is None
+
+
+def test_a_second_factor_that_was_lost_is_removed_by_who_may_set_the_password(
+    operator_client: Client, alice: Any, make_user: Any
+) -> None:
+    act = reverse("admin:accounts_user_act", args=[alice.pk, "drop_second_factor"])
+    Authenticator.objects.create(user=alice, type="totp", data={"secret": "sealed"})
+    assert "Remove second factor" in operator_client.get(page_of(alice)).content.decode()
+    helper = make_user(is_staff=True)
+    helper.user_permissions.set(Permission.objects.filter(codename__in=("view_user", "change_user")))
+    theirs = Client()
+    theirs.force_login(helper)
+    olivias = User.objects.get(email="olivia@example.com")
+    Authenticator.objects.create(user=olivias, type="totp", data={"secret": "sealed"})
+    theirs.post(reverse("admin:accounts_user_act", args=[olivias.pk, "drop_second_factor"]))
+    assert Authenticator.objects.filter(user=olivias).exists()
+    operator_client.post(act)
+    assert not Authenticator.objects.filter(user=alice).exists()
+    assert "Remove second factor" not in operator_client.get(page_of(alice)).content.decode()
+    assert [act for act, _, _ in log("user")] == ["user.second_factor"]

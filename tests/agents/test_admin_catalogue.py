@@ -128,7 +128,7 @@ def test_a_tombstone_can_be_looked_at_and_not_changed(
 def test_models_and_agents_are_refused_with_every_wrong_field(make_model: Any, now: Any) -> None:
     model = make_model(name="large")
     with pytest.raises(Refusal) as refused:
-        model_save(model=None, values={"provider": model.provider, "name": "large", "price_input": -1})
+        model_save(model=None, values={"provider": model.provider, "name": "large", "price_input": -1}, now=now)
     assert codes(refused) == {"name": "name_taken", "price_input": "out_of_range"}
     wrong = {"name": " ", "model": model, "temperature": 3.0, "deadline_seconds": 5, "tools": []}
     with pytest.raises(Refusal) as refused:
@@ -136,7 +136,7 @@ def test_models_and_agents_are_refused_with_every_wrong_field(make_model: Any, n
     assert codes(refused) == {
         "name": "required", "temperature": "out_of_range", "deadline_seconds": "out_of_range", "tools": "wrong_type",
     }  # fmt: skip
-    model_save(model=model, values={"enabled": False, "label": "Large"})
+    model_save(model=model, values={"enabled": False, "label": "Large"}, now=now)
     assert not model_delete(model=ChatModel(), now=now)
 
 
@@ -170,7 +170,7 @@ def test_a_name_that_is_taken_meanwhile_is_refused_by_the_database(
             same = {name: getattr(model.provider, name) for name in ("kind", "name", "base_url")}
             provider_save(provider=None, values=same, now=now)
         else:
-            model_save(model=None, values={"provider": model.provider, "name": "large"})
+            model_save(model=None, values={"provider": model.provider, "name": "large"}, now=now)
     assert codes(refused) == {"name": "name_taken"}
 
 

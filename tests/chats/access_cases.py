@@ -32,4 +32,5 @@ CASES: dict[str, Case] = {
     "GET conversations/<str:id>/messages": Theirs(_conversation("/messages")),
     "GET conversations/<str:id>/turns": Theirs(_conversation("/turns")),
     "POST conversations/<str:id>/turns/<str:turn>/stop": Theirs(_turn),
+    "GET usage": Own("what the one who asks has used"),
 }

@@ -7,14 +7,22 @@ from typing import Any
 
 import pytest
 from django.contrib import admin
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from accounts.models import ApiToken, GlobalStop, LimitSet, Notice
+from accounts.models import (
+    ApiToken,
+    AuditEntry,
+    CreditEntry,
+    DeletionRequest,
+    GlobalStop,
+    LimitSet,
+    Notice,
+    UsageEntry,
+)  # fmt: skip
 from accounts.services.tokens import token_create
 from agents.services.catalogue import provider_save
 from chats.models import Message, TurnAttempt, WorkerHost
@@ -54,6 +62,7 @@ def world(
     LimitSet.objects.create(updated_at=now, scope="deployment", max_schedules=7)
     GlobalStop.objects.get_or_create(pk=1)
     ProjectPolicy.objects.create(updated_at=now, scope="deployment", require_project=False)
+    DeletionRequest.objects.create(user=alice, requested_at=now, not_before=now, ended_at=now, state="cancelled")
     WorkerHost.objects.create(name="one", hostname="one", started_at=now, clock_at=now)
     for number in range(12):
         talk = make_conversation(owner=alice, project=project, agent=agent)
@@ -64,6 +73,8 @@ def world(
         run = make_run(schedule=schedule, turn=turn, conversation=talk, prompt=SAID, started_at=now)
         schedule.last_run = run
         schedule.save(update_fields=["last_run"])
+        CreditEntry.objects.create(owner=alice, key=str(number), kind="grant", amount=5, created_at=now)
+        UsageEntry.objects.create(owner=alice, day=now.date(), key=str(number), kind="schedule", created_at=now)
         Notice.objects.create(
             user=alice,
             code="schedule_blocked",
@@ -127,11 +138,13 @@ def test_what_people_wrote_is_shown_only_to_operators_who_may_read_it(
         answer = client.get(page)
         assert answer.status_code == 200
         assert SAID not in answer.content.decode(), page
-    assert not LogEntry.objects.exists()
+    assert not AuditEntry.objects.filter(act__endswith=".read").exists()
     looks.user_permissions.add(Permission.objects.get(codename="view_message_text"))
     for kind in ("schedule", "run", "conversation"):
         assert SAID in client.get(change_page(type(world[kind]))).content.decode()
-    assert LogEntry.objects.filter(user=looks, change_message="Read the text.").count() == 3
+    read = AuditEntry.objects.filter(who=looks.person_key.key, act__endswith=".read").order_by("pk")
+    assert list(read.values_list("act", flat=True)) == ["schedule.read", "run.read", "conversation.read"]
+    assert SAID not in str(list(read.values()))
 
 
 def test_strangers_sign_in_first_and_members_are_refused(client: Client, alice: Any) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import yaml
 from django.urls import URLPattern, URLResolver, get_resolver
 from rest_framework.test import APIClient
 
-from tests.support.access import Case, Listing, Own, Theirs
+from accounts.domain.scopes import SCOPES
+from tests.architecture.tree import ROOT
+from tests.support.access import Case, Listing, Operators, Own, Theirs
 from tests.support.calls import browser, caller, code_of
 
 APPS = ("accounts", "projects", "agents", "chats", "schedules")
@@ -40,6 +44,20 @@ def routes() -> list[str]:
     return [f"{method} {route}" for route, p in below if route not in OPEN for method in _methods(p.callback)]
 
 
+def scopes() -> dict[str, tuple[str, ...]]:
+    """Return the scopes of which one opens an address to a token, as its view names them, by `METHOD route`."""
+    table: dict[str, tuple[str, ...]] = {}
+    for route, pattern in _patterns(get_resolver().url_patterns):
+        if not route.startswith("api/v1/") or route.removeprefix("api/v1/") in OPEN:
+            continue
+        view: Any = pattern.callback
+        for method in _methods(view):
+            act = getattr(view, "actions", {}).get(method.lower(), method)
+            named = view.cls.required_scopes.get(act) or ()
+            table[f"{method} {route.removeprefix('api/v1/')}"] = (named,) if isinstance(named, str) else tuple(named)
+    return table
+
+
 def cases() -> dict[str, Case]:
     """Return the cases of every app."""
     every: dict[str, Case] = {}
@@ -49,6 +67,8 @@ def cases() -> dict[str, Case]:
 
 
 CASES = cases()
+SCOPES_OF = scopes()
+DOCUMENT = yaml.safe_load((ROOT / "docs/openapi.yaml").read_text())
 
 
 def call(client: APIClient, key: str, address: str, body: dict[str, Any] | None = None) -> Any:
@@ -60,7 +80,7 @@ def call(client: APIClient, key: str, address: str, body: dict[str, Any] | None 
 def address_of(key: str, owner: Any) -> str:
     """Return the address of a case, with an object of `owner` where it names one."""
     case = CASES[key]
-    if isinstance(case, Own):
+    if isinstance(case, Own | Operators):
         return key.partition(" ")[2]
     made = case.make(owner)
     return made if isinstance(made, str) else made[0]
@@ -99,6 +119,48 @@ def test_its_owner_finds_it(key: str, alice: Any):
     client = browser(alice)
     answer = call(client, key, THEIRS[key].make(alice), THEIRS[key].body)
     assert answer.status_code != 404, answer.content
+
+
+def _documented(key: str) -> set[str]:
+    """Return the statuses that the OpenAPI document names for an address."""
+    method, _, route = key.partition(" ")
+    path = "/api/v1/" + re.sub(r"<\w+:(\w+)>", r"{\1}", route)
+    return set(DOCUMENT["paths"][path][method.lower()]["responses"])
+
+
+@pytest.mark.parametrize("key", CASES)
+def test_who_may_is_answered_well_or_by_a_documented_refusal_that_is_no_404(key: str, alice: Any, olivia: Any):
+    """P15: proves the case, so that the 404 of others means what it shall."""
+    owner = olivia if isinstance(CASES[key], Operators) else alice
+    needed = tuple(scope for scope in SCOPES_OF[key] if ":{" not in scope)
+    clients = [browser(owner)]
+    if needed and needed != ("session",):
+        clients.append(caller(owner, *(("runs:read",) if needed == ("any",) else needed[:1])))
+    for client in clients:
+        answer = call(client, key, address_of(key, owner), getattr(CASES[key], "body", None))
+        assert answer.status_code != 404 and str(answer.status_code) in _documented(key), answer.content
+        assert answer.status_code not in (401, 403), answer.content
+
+
+@pytest.mark.parametrize("key", CASES)
+def test_a_token_with_every_scope_but_the_needed_one_opens_nothing(key: str, alice: Any):
+    """wire.md: tokens do what their scopes say."""
+    needed = SCOPES_OF[key]
+    assert needed, "an act that names no scope is closed to tokens, and then no scope opens it"
+    if needed == ("any",):
+        return  # what every token but one that only fires may read; that one is tried below
+    others = [scope for scope in SCOPES if scope not in needed]
+    answer = call(caller(alice, *others), key, address_of(key, alice), getattr(CASES[key], "body", None))
+    assert answer.status_code == 403, answer.content
+    assert code_of(answer) == ("permission_denied" if needed == ("session",) else "scope_missing")
+
+
+def test_operators_alone_reach_what_is_theirs(alice: Any, olivia: Any):
+    for key, case in CASES.items():
+        if isinstance(case, Operators):
+            for client in (browser(alice), caller(alice, case.scope)):
+                assert call(client, key, address_of(key, alice)).status_code == 403
+            assert call(caller(olivia, case.scope), key, address_of(key, olivia)).status_code == 200
 
 
 @pytest.mark.parametrize("key", LISTS)

@@ -6,13 +6,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
 from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import Notice
+from accounts.models import AuditEntry, Notice
 from accounts.services.stops import global_stop_set
 from chats.models import TurnAttempt
 from core.errors import Refusal
@@ -114,7 +113,10 @@ def test_a_selection_is_blocked_paused_and_resumed(alice: Any, make_schedule: An
         answer = operator_client.post(listing, data, follow=True)
         assert said in words(answer)
         assert Schedule.objects.filter(next_run_at__isnull=False).count() == on
-    assert LogEntry.objects.filter(change_message="Blocked.").count() == 2
+    noted = AuditEntry.objects.filter(kind="schedule").order_by("pk").values_list("act", "before", "after")
+    assert [act for act, _, _ in noted] == 2 * ["schedule.paused"] + 2 * ["schedule.resumed"] + 2 * ["schedule.blocked"]
+    assert noted[0][1:] == ({"enabled": True}, {"enabled": False})
+    assert noted[4][1:] == ({"blocked_reason": ""}, {"blocked_reason": "by_operator"})
 
 
 def test_run_now_starts_a_run_and_says_why_not_otherwise(

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.contrib.admin.models import ADDITION, DELETION, LogEntry
 from django.contrib.auth.models import Group
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from accounts.models import AuditEntry
 from projects.models import ChatProject, ProjectPolicy
 from projects.selectors import policies_for
 from projects.services import policy_planned, policy_set
@@ -110,8 +110,9 @@ def test_a_policy_that_changes_no_schedule_is_saved_at_once(alice: Any, operator
     assert operator_client.get(page).context["adminform"].form["pin"].value() == "none"
     operator_client.post(reverse("admin:projects_projectpolicy_delete", args=[row.pk]), {"post": "yes"})
     assert not ProjectPolicy.objects.exists()
-    noted = LogEntry.objects.order_by("pk").values_list("action_flag", "change_message")
-    assert list(noted) == [(ADDITION, "require_project: inherit, pinned_project: no pin"), (DELETION, "")]
+    noted = AuditEntry.objects.filter(kind="projectpolicy").order_by("pk").values_list("act", "before", "after")
+    told = {"require_project": None, "pinned_project": ""}
+    assert list(noted) == [("projectpolicy.added", {}, told), ("projectpolicy.removed", told, {})]
 
 
 def test_a_pin_of_a_person_names_a_project_that_is_theirs(alice: Any, operator_client: Client) -> None:

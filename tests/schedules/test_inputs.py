@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import pytest
 
@@ -80,8 +81,11 @@ def refusals(read, **fields):
         ("deadline_seconds", 3_601, "out_of_range"),
         ("retry_window_seconds", 86_401, "out_of_range"),
         ("goal", "goa_something", "not_offered"),
-        ("monthly_budget", "5.00", "not_offered"),
-        ("monthly_budget", 0, "not_offered"),
+        ("monthly_budget", 0, "wrong_type"),
+        ("monthly_budget", 5.5, "wrong_type"),
+        ("monthly_budget", "1.005", "wrong_type"),
+        ("monthly_budget", "-1", "wrong_type"),
+        ("monthly_budget", "99999999999", "out_of_range"),
         ("retention", "all", "not_offered"),
         ("retention", {}, "not_offered"),
         ("retention", None, "not_offered"),
@@ -136,6 +140,8 @@ def test_inside_an_object_the_path_leads_to_the_member(read, field, value, path,
         ("retry_window_seconds", 0, 0),
         ("goal", None, None),
         ("monthly_budget", None, None),
+        ("monthly_budget", "5", Decimal(5)),
+        ("monthly_budget", "0.00", Decimal(0)),
         ("hold_on_approval", False, False),
         ("retention", {"keep": "all"}, {"keep": "all"}),
         ("notify", {"on": "always"}, {"on": "always", "channels": []}),

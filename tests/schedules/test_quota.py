@@ -26,8 +26,8 @@ def two_a_day(db):
 def started(make_run, schedule, at):
     run = make_run(schedule=schedule, scheduled_for=at, started_at=at)
     run.turn = make_turn(
-        owner=schedule.owner, agent=schedule.agent, origin="schedule", status="completed", settled_at=at, leased_at=at, started_at=at,
-        first_dispatched_at=at,
+        owner=schedule.owner, agent=schedule.agent, origin="schedule", status="completed", settled_at=at, leased_at=at,
+        started_at=at, first_dispatched_at=at,
     )  # fmt: skip
     run.save(update_fields=["turn"])
     return run

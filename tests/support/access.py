@@ -46,4 +46,12 @@ class Own:
     reads: bool = False
 
 
-Case = Theirs | Listing | Own
+@dataclass(frozen=True)
+class Operators:
+    """An address for operators alone: whoever else asks is answered 403. `scope` is what a token of theirs needs."""
+
+    why: str
+    scope: str
+
+
+Case = Theirs | Listing | Own | Operators

@@ -48,6 +48,8 @@ def full(alice: Any, make: Any, moment: Any) -> dict[str, str]:
         "project": f"/projects/{project.public_id}/",
         "project delete": f"/projects/{project.public_id}/delete",
         "settings": "/settings/",
+        "access": "/settings/access/",
+        "password": "/accounts/password/change/",
         "not there": "/c/nothing",
     }
 

@@ -43,7 +43,7 @@ def test_a_turn_that_has_not_ended_has_no_outcome(status):
 @pytest.mark.parametrize(
     ("status", "codes"),
     [
-        ("skipped", "overlap skip_date skip_next balance quota approvals_pending"),
+        ("skipped", "overlap skip_date skip_next balance budget quota approvals_pending"),
         ("missed", "misfire passed_over"),
         ("cancelled", "paused blocked deleted edited superseded replaced"),
         (

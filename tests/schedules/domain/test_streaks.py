@@ -1,12 +1,14 @@
 """What one settled run does to its schedule's counters, and when they block it (R10 to R13). Pure."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from itertools import permutations
 
 import pytest
 
 from schedules.domain.states import TERMINAL
-from schedules.domain.streaks import Counters, Settled, block_reason, count, grew
+from schedules.domain.streaks import Counters, Settled, block_reason, count, grew, without_credit
 
 NINE = datetime(2026, 6, 1, 9, 0, tzinfo=UTC)
 START = Counters(succeeded=3, reached=4, failure_streak=2, balance_skip_streak=2, through=NINE - timedelta(hours=1))
@@ -134,3 +136,19 @@ def test_five_in_a_row_block(failures, balance, reason):
     """R13."""
     counters = Counters(0, 0, failures, balance, None)
     assert block_reason(counters, max_failures=5, max_balance_skips=5) == reason
+
+
+def test_the_last_five_costs_are_kept_and_runs_without_one_leave_them():
+    """accounts.md, Spend: the dearest of them is reserved for the next run."""
+    counters = Counters(0, 0, 0, 0, None)
+    for number in range(1, 8):
+        counters = count(counters, replace(settled("succeeded"), cost=Decimal(number)))
+    counters = count(counters, settled("skipped", "budget"))
+    assert counters.costs == tuple(Decimal(number) for number in (3, 4, 5, 6, 7))
+
+
+def test_an_occurrence_that_found_no_credit_as_it_fell_due_counts_and_an_older_one_does_not():
+    """R12"""
+    after = without_credit(START, NINE)
+    assert (after.balance_skip_streak, after.through, after.reached) == (3, NINE, START.reached)
+    assert without_credit(after, NINE - timedelta(hours=2)) == after
