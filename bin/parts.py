@@ -23,6 +23,10 @@ REDIS = os.environ.get("TEST_REDIS_URL") or "redis://127.0.0.1:6379/15"
 REQUIRED = os.environ.get("REQUIRE_SERVICES") == "1"
 APART = ["tests/static", "tests/architecture", "tests/redis", "tests/faults/programme", "tests/browser"]
 """Folders with a part of their own; everything else under tests/ runs once per database."""
+PURE = [f"tests/{app}/domain" for app in ("accounts", "agents", "chats", "projects", "schedules")] + [
+    "tests/agents/runtime"
+]
+"""Folders whose tests may not ask a database (pytest-django refuses it): they run once."""
 PROCESSES = "tests/faults/test_*"
 """Tests that start processes, on either database; the stateful test beside them runs once per database."""
 
@@ -139,7 +143,7 @@ def chromium() -> str | None:
 
 
 def _whole(*, database: str, url: str) -> Run:
-    ignored = [*(f"--ignore={folder}" for folder in APART), f"--ignore-glob={PROCESSES}"]
+    ignored = [*(f"--ignore={folder}" for folder in [*APART, *PURE]), f"--ignore-glob={PROCESSES}"]
     return pytest("tests", *ignored, *TWO_AT_ONCE, EXPECT_DATABASE=database, DATABASE_URL=url)
 
 
@@ -160,6 +164,7 @@ def parts() -> list[list[Part]]:
             Part("openapi", pytest("tests/static/test_openapi.py")),
             Part("architecture", pytest("tests/architecture", *_rest_of_static())),
         ],
+        [Part("unit, no database", pytest(*PURE, *TWO_AT_ONCE))],
         [Part("unit, SQLite", _whole(database="sqlite", url=""))],
         [Part("unit, PostgreSQL", _whole(database="postgresql", url=POSTGRESQL), needs_postgresql)],
         [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -175,7 +176,14 @@ def parts(monkeypatch):
 
 
 def test_every_part_has_its_folder(parts):
-    assert all((ROOT / folder).is_dir() for folder in parts.APART)
+    assert all((ROOT / folder).is_dir() for folder in [*parts.APART, *parts.PURE])
+
+
+def test_what_runs_once_asks_for_no_database(parts):
+    """pytest-django refuses the database to a test without the mark; with it, it has to run on both."""
+    files = [file for folder in parts.PURE for file in (ROOT / folder).rglob("*.py")]
+    asking = [file.name for file in files if re.search(r"django_db|transactional_db|\bdb\b", file.read_text())]
+    assert (len(files) > 20, asking) == (True, [])
 
 
 def test_a_test_that_no_part_ran_is_a_failure(parts, monkeypatch):
