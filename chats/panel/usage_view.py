@@ -74,15 +74,15 @@ def bars_view(first: date, days: Sequence[Named]) -> View | None:
     top = _top(costs[dearest])
     return {
         "bars": [_bar(n, len(dates), costs.get(day.isoformat(), Decimal(0)), top) for n, day in enumerate(dates)],
-        "top": money(top),
-        "half": money(top / 2),
+        "top": plain(top),
+        "half": plain(top / 2),
         "first": dateformat.format(first, "j F"),
         "last": str(dates[-1].day),
         "words": _("Cost per day in %(month)s: %(n)s days with a cost, highest %(most)s on %(day)s.")
         % {
             "month": dateformat.format(first, "F"),
             "n": sum(1 for cost in costs.values() if cost),
-            "most": money(costs[dearest]),
+            "most": plain(costs[dearest]),
             "day": dateformat.format(date.fromisoformat(dearest), "j F"),
         },
     }
@@ -113,7 +113,7 @@ def _row(by: str, row: Named, total: Used) -> View:
         "name": row.name or _unnamed(by, used.key),
         "turns": f"{used.turns:,}",
         "tokens": short(used.input_tokens + used.output_tokens),
-        "cost": money(used.cost) or "–",
+        "cost": plain(used.cost) if used.cost else "–",
         "share": f"{percent(used.cost, total.cost) or 0}%",
     }
 
