@@ -1,4 +1,4 @@
-"""Who waits for whom as turns start and settle: those whose runs are counted, and nobody else (PostgreSQL; F6, R23)."""
+"""Who waits for whom as turns start and settle: those whose runs are counted, and nobody else (PostgreSQL; R23, gate row 14)."""
 
 from __future__ import annotations
 
