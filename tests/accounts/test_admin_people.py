@@ -229,6 +229,16 @@ def test_a_token_is_revoked_by_deleting_it(operator_client: Client, alice: Any, 
     assert not ApiToken.objects.exists()
 
 
+@pytest.mark.parametrize("begins", ["24", "40", "5f", "ab"])
+def test_a_token_has_its_page_however_its_id_begins(operator_client: Client, alice: Any, now: Any, begins: str) -> None:
+    """The admin reads `_24` in an address as a quoted `$`; one id in forty begins like that."""
+    token, _ = token_create(user=alice, name="script", scopes=["runs:read"], now=now)
+    ApiToken.objects.filter(pk=token.pk).update(public_id=f"tok_{begins}{'0' * 22}")
+    page = reverse("admin:accounts_apitoken_delete", args=[f"tok_{begins}{'0' * 22}"])
+    assert operator_client.post(page, {"post": "yes"}).status_code == 302
+    assert not ApiToken.objects.exists()
+
+
 def test_the_global_stop_is_one_switch_with_a_reason(operator_client: Client, olivia: Any) -> None:
     page = reverse("admin:accounts_globalstop_change", args=[1])
     assert operator_client.get(reverse("admin:accounts_globalstop_changelist")).headers["Location"] == page
